@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
-        eval-graph eval-cases eval-answers eval-documents-path \
+        eval-graph eval-cases eval-chunkers eval-answers eval-documents-path \
         packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -105,6 +105,9 @@ eval-ablation: install ## every hand-written rule of retrieval left out, on ever
 
 eval-ir: install ## retrieval quality against the references
 	$(RUN) -m tests.evals.eval_ir
+
+eval-chunkers: install ## chunking strategies: retrieval quality and index size of each, on the sets of eval-ir
+	$(RUN) -m tests.evals.eval_chunkers
 
 eval-embedding: install ## ways to compute vectors: speed and quality of each
 	$(RUN) -m tests.evals.eval_embedding

@@ -177,13 +177,38 @@ class ReadSettings(Section):
     floor: float = Field(0.1, ge=0, le=0.5)
 
 
-class ChunkSettings(Section):
-    """Chunking of text. Sizes are characters."""
+ChunkStrategy = Literal[
+    "semantic", "semantic_similarity", "information_density", "topic_coherence", "hierarchical", "adaptive"
+]
 
-    strategy: Literal["semantic"] = "semantic"
+
+class ChunkSettings(Section):
+    """Chunking of text; sizes are counted in `unit`.
+
+    `semantic` cuts at titles, paragraphs and sentences into chunks of at most `size`, with `overlap`. The others close
+    a chunk earlier, about `target`, never below `minimum` nor above `size`, and repeat `overlap_ratio` of the target:
+    `semantic_similarity` where a sentence's cosine to the chunk is below `similarity` (every sentence is embedded),
+    `topic_coherence` where they share less than `coherence` of their keywords, `information_density` at the target or
+    where the chunk's entropy exceeds `entropy_factor` times the mean of sentences. `hierarchical` searches chunks of
+    half the target and answers with parents of twice the target; `adaptive` takes the best of the three for each
+    document. `tokens` are word pieces of the embedding model where its folder is here, else of the packaged one.
+    """
+
+    strategy: ChunkStrategy = "semantic"
+    unit: Literal["characters", "words", "tokens"] = "characters"
     size: int = Field(1500, ge=100)
     overlap: int = Field(300, ge=0)
     minimum: int = Field(100, ge=1)
+    target: int = Field(500, ge=50)
+    overlap_ratio: float = Field(0.1, ge=0, le=0.5)
+    similarity: float = Field(0.85, ge=-1, le=1)
+    entropy_factor: float = Field(1.2, gt=0)
+    coherence: float = Field(0.3, ge=0, le=1)
+
+    @field_validator("strategy", mode="before")
+    @classmethod
+    def _in_any_case(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
 
 
 class LlmSettings(Section):

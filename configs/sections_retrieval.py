@@ -86,10 +86,13 @@ class PackSettings(Section):
     """Packing of contexts: each further chunk of a document counts by so much less; so many chunks are offered.
 
     `least_share`: a chunk that is less relevant than this share of the best one is left out, whatever room there is.
+    `importance`: by at most this share a chunk counts less whose metrics (entropy, coherence, place) call it
+    unimportant; 0 leaves them out.
     """
 
     diversity_factor: float = Field(0.3, ge=0, le=1)
     least_share: float = Field(0.6, ge=0, le=1)
+    importance: float = Field(0.0, ge=0, le=1)
     candidates: int = Field(50, ge=1, le=200)
 
 

@@ -15,7 +15,7 @@ from configs.sections import ReadSettings
 from configs.settings import load_settings
 from pipelines import rows
 from pipelines.documents.document import VersionId
-from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.chunk_and_embed import VersionIndexer, chunk_token_ends
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.read import be_a_reader, stream_through_actors
@@ -34,7 +34,8 @@ class _Index:
         self._database = Database(resolve_endpoints(settings).postgres, size=1, timeout=settings.postgres.pool_timeout)
         self._loop.run(self._database.open())
         embedder = handles.build_embedder(settings)
-        self._indexer = VersionIndexer(DocumentStore(self._database), embedder, settings.chunk, EmbeddingLane.BULK)
+        store, tokens = DocumentStore(self._database), chunk_token_ends(settings.chunk, settings.embedding)
+        self._indexer = VersionIndexer(store, embedder, settings.chunk, EmbeddingLane.BULK, tokens=tokens)
 
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():

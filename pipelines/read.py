@@ -12,13 +12,14 @@ from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayError
 
 from cluster import connect
 from cluster.basics.disk import full_at, means_full
-from cluster.basics.errors import DiskFull, MemoryShort, Stalled, Transient, Unavailable
+from cluster.basics.errors import AosError, DiskFull, MemoryShort, Stalled, Unavailable
 from cluster.basics.priority import ProcessPriority, end_me_first
 from cluster.watch.answering import answer_liveness
 from configs.sections import ReadSettings, Settings
 from configs.settings import load_settings
 from pipelines import rows
 from pipelines.documents.extract.reader import DocumentReader
+from pipelines.documents.index.generations import BrokenVectors
 from pipelines.documents.ingest.backpressure import reader_count
 from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
 from pipelines.documents.ingest.stages import FileTask, SurveyResult, survey_file
@@ -114,6 +115,7 @@ def stream_through_actors(
         Stalled, Unavailable: the cluster does nothing, or goes away; the units that are left are done by whoever claims
             the job next.
         DiskFull, MemoryShort: so does a node, for want of room.
+        BrokenVectors: the embedder gave numbers that are none.
     """
     actors = min(len(items), _actor_count(settings, gpus))
     context = ray.data.DataContext.get_current()
@@ -140,13 +142,15 @@ def stream_through_actors(
         raise classified(error) from error
 
 
-def classified(error: RayError | ExecutionTimeoutError) -> Transient:
+def classified(error: RayError | ExecutionTimeoutError) -> AosError:
     """The error that ended a dataset, by our names."""
     if isinstance(error, OutOfDiskError):
         return full_at()
     cause = getattr(error, "cause", error)  # what an actor raised comes as a RayTaskError with it inside
     if isinstance(cause, DiskFull):
         return DiskFull(cause.detail, fix=cause.hint)
+    if isinstance(cause, BrokenVectors):  # no other actor is told better ones
+        return BrokenVectors(cause.detail)
     if means_full(cause):
         return full_at()
     if isinstance(error, OutOfMemoryError):

@@ -78,6 +78,7 @@ def of_indexed(indexed: IndexedVersion) -> Row:
         "made": indexed.made,
         "tables": dumps([table_to_json(table) for table in indexed.tables]),
         "stemmers": dumps(list(indexed.stemmers)),
+        "chunker": indexed.chunker,
     }
 
 
@@ -88,7 +89,8 @@ def to_indexed(row: Row) -> IndexedVersion:
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
     tables = tuple(table_from_json(table) for table in loads(row.get("tables") or "[]"))
     stemmers = tuple(loads(row.get("stemmers") or "[]"))
-    return IndexedVersion(VersionId(row["version"]), chunks, vectors, row["reads"], row["made"], tables, stemmers)
+    made = (row["reads"], row["made"], tables, stemmers, row.get("chunker") or "")
+    return IndexedVersion(VersionId(row["version"]), chunks, vectors, *made)
 
 
 def _without_nulls(one: FileTask | PageSlice) -> Row:

@@ -38,7 +38,7 @@ from pipelines.documents.cpu_pulses import SharedPace
 from pipelines.documents.document import VersionId
 from pipelines.documents.extract.reader import DocumentReader, extraction_fingerprint
 from pipelines.documents.graph.graph_wiring import graph_stage
-from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.chunk_and_embed import VersionIndexer, chunk_token_ends
 from pipelines.documents.index.gate import IndexGate
 from pipelines.documents.index.generations import IndexedVersion, IndexGenerations, IndexRecipe
 from pipelines.documents.index.maintenance import IndexMaintenance
@@ -141,14 +141,15 @@ class Worker:
         settings, store, jobs = self._settings, DocumentStore(database), JobLedger(database)
         reader = reader_of(lane, settings, self._pace)
         self._readers.append(reader)
+        tokens = chunk_token_ends(settings.chunk, settings.embedding)
         model_lane = EmbeddingLane.QUESTION if lane is JobLane.SMALL else EmbeddingLane.BULK
-        here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane))
+        here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens))
         held, crowd = None, None
         if lane is JobLane.BULK and settings.read.idle and settings.read.floor > 0:
             share = share_of_a_core(settings.read, os.cpu_count() or 1)
             pulses = DocumentReader(settings.read, settings.ocr, share=share)
             self._readers.append(pulses)
-            held = HereStages(pulses, VersionIndexer(store, embedder, settings.chunk, model_lane))
+            held = HereStages(pulses, VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens))
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
         generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
         runner = IngestionRunner(
@@ -160,6 +161,7 @@ class Worker:
             here=here,
             bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
             read=settings.read,
+            chunk=settings.chunk,
             read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),
@@ -212,7 +214,8 @@ async def current_recipe(embedder: Embedder, settings: Settings, anew: bool) -> 
     """The recipe of an index made now; `anew` asks the embedder again, instead of trusting its cached facts."""
     if anew:
         forget_facts(embedder)
-    return IndexRecipe(await embedder.facts(), split.chunker_fingerprint(settings.chunk))
+    facts = await embedder.facts()
+    return IndexRecipe(facts, split.chunker_fingerprint(settings.chunk, facts.fingerprint))
 
 
 def build(args: dict[str, Any]) -> Application:

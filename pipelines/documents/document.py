@@ -198,6 +198,26 @@ class PageBox:
 
 
 @dataclass(frozen=True, slots=True)
+class ChunkMetrics:
+    """Quality of a chunk, as far as its text and its neighbours tell it."""
+
+    entropy: float  # Shannon entropy of its characters, bits
+    coherence: float  # mean Jaccard similarity of its keywords with those of the chunks before and after, 0 to 1
+    density: float | None  # mean cosine of its sentences to their centre; None where no sentence was embedded
+    importance: float  # 0 to 1, of entropy, coherence and place in the document
+
+
+@dataclass(frozen=True, slots=True)
+class ParentPassage:
+    """A passage of several chunks that is read in place of any of them."""
+
+    ordinal: int  # 0-based among the parents of the document version
+    first: int  # ordinal of its first chunk
+    last: int  # and of its last one
+    spans: tuple[Span, ...]  # where it stands; its text is theirs joined by newlines
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A passage worth finding, made of consecutive spans of pages."""
 
@@ -207,6 +227,8 @@ class Chunk:
     headings: tuple[str, ...] = ()  # the titles above it, outermost first
     method: str = "semantic"  # the strategy that cut it
     boxes: tuple[PageBox, ...] = field(default=())  # one rectangle a line on pages that have a geometry
+    metrics: ChunkMetrics | None = None
+    parent: ParentPassage | None = None  # of a hierarchical strategy, which searches chunks and reads parents
 
 
 def _hash_parts(*parts: str) -> str:

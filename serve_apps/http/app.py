@@ -30,6 +30,7 @@ from serve_apps.http.routes.agents import (
     trials,
 )
 from serve_apps.http.routes.documents import (
+    chunking,
     documents,
     exports,
     generations,
@@ -64,7 +65,7 @@ from serve_apps.http.tracing import TracingMiddleware
 _ROUTES = (
     *(health, login_routes, accounts, deletion),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
-    *(search, ocr_languages, answers, ingest, scanning, exports, documents, versions, graph, tables),
+    *(search, ocr_languages, chunking, answers, ingest, scanning, exports, documents, versions, graph, tables),
     *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, websocket),
 )

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Header, Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
 from cluster.basics.storable import is_storable
 from cluster.state.conversations import LONGEST_KEY
+from configs.sections import ChunkStrategy
 
 MOST_AGENT = 200
 MOST_TAGS = 50
@@ -58,6 +59,9 @@ def storable_json(value: Any) -> Any:
 
 
 Text = Annotated[str, AfterValidator(storable_text)]
+ChunkStrategyField = Annotated[
+    ChunkStrategy, BeforeValidator(lambda given: given.lower() if isinstance(given, str) else given)
+]
 AnyJson = Annotated[Any, AfterValidator(storable_json)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(storable_json)]
 Name = Annotated[

@@ -126,6 +126,7 @@ async def _build(wanted: Wanted) -> None:
         here=here,
         bulk=here,
         read=ReadSettings(),
+        chunk=chunk,
         read_fingerprint="bench",
         exact_scope=SearchSettings().exact_scope,
     )

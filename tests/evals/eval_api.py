@@ -155,6 +155,7 @@ def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[No
             here=here,
             bulk=here,
             read=settings.read,
+            chunk=settings.chunk,
             read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
         )

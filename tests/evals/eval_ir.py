@@ -8,10 +8,12 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import psycopg
 
 from cluster.basics.errors import Unavailable
@@ -25,8 +27,9 @@ from cluster.state.db.postgres import Database
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings, SearchSettings
 from configs.settings import load_settings
-from pipelines.documents.chunk.split import chunker_fingerprint, split_pages
-from pipelines.documents.document import Page
+from pipelines.documents.chunk.split import chunker_fingerprint, needs_vectors, sentence_texts, split_pages
+from pipelines.documents.document import Chunk, Page
+from pipelines.documents.index.chunk_and_embed import chunk_token_ends
 from pipelines.documents.store.page_codec import search_text
 from serve_apps.retrieval.search.fuse import PRESETS, FuseBy, RankedChunk
 from serve_apps.retrieval.search.pipeline import SearchPipeline
@@ -111,9 +114,10 @@ class Measured:
         return {one: fmean(values) for one, values in self.scores.fused.items()}
 
 
-async def index(connection: psycopg.Connection[Any], embedder: Embedder, data: irdata.Set) -> Home:
+async def index(
+    connection: psycopg.Connection[Any], embedder: Embedder, data: irdata.Set, settings: ChunkSettings = ChunkSettings()
+) -> Home:
     """Chunk, embed and store a set in a workspace of its own."""
-    settings = ChunkSettings()
     facts = await embedder.facts()
     chunker = chunker_fingerprint(settings)
     scope = corpus.open_home(connection, data.name)
@@ -121,13 +125,9 @@ async def index(connection: psycopg.Connection[Any], embedder: Embedder, data: i
         connection, scope, chunker=chunker, embedder=facts.name, dimension=facts.dimension
     )
     pages = [Page(1, f"# {text.title}\n\n{text.text}" if text.title else text.text) for text in data.documents]
-    cut = [split_pages([page], settings) for page in pages]
+    cut = await cut_pages(pages, settings, embedder)
     texts = [search_text(chunk) for chunks in cut for chunk in chunks]
-    vectors: list[corpus.Vectors] = []
-    for start in range(0, len(texts), BATCH):
-        vectors.extend(await embedder.embed(texts[start : start + BATCH], EmbeddingLane.BULK))
-        print(f"{data.name}: {min(start + BATCH, len(texts))}/{len(texts)} chunks embedded", file=sys.stderr)
-    rest = iter(vectors)
+    rest = iter(await _embed_texts(embedder, texts, f"{data.name}: chunks"))
     books = [
         corpus.Book(
             text.id,
@@ -149,6 +149,28 @@ async def index(connection: psycopg.Connection[Any], embedder: Embedder, data: i
     connection.execute("analyze")
     names = dict(zip(ids, (text.id for text in data.documents), strict=True))
     return Home(scope, generation, names, len(texts))
+
+
+async def cut_pages(pages: Sequence[Page], settings: ChunkSettings, embedder: Embedder) -> list[list[Chunk]]:
+    """Chunks of documents of one page each; their sentences are embedded where the strategy compares them."""
+    tokens = chunk_token_ends(settings, EmbeddingSettings())
+    if not needs_vectors(settings):
+        return [split_pages([page], settings, None, tokens) for page in pages]
+    texts = [sentence_texts([page], settings, tokens) for page in pages]
+    vectors = await _embed_texts(embedder, [text for some in texts for text in some], "sentences")
+    ends = list(accumulate(map(len, texts)))
+    return [
+        split_pages([page], settings, np.array(vectors[end - len(some) : end], np.float32), tokens)
+        for page, some, end in zip(pages, texts, ends, strict=True)
+    ]
+
+
+async def _embed_texts(embedder: Embedder, texts: Sequence[str], of: str) -> list[corpus.Vectors]:
+    vectors: list[corpus.Vectors] = []
+    for start in range(0, len(texts), BATCH):
+        vectors.extend(await embedder.embed(texts[start : start + BATCH], EmbeddingLane.BULK))
+        print(f"{of}, {min(start + BATCH, len(texts))}/{len(texts)} embedded", file=sys.stderr)
+    return vectors
 
 
 async def measure(search: SearchPipeline, embedder: Embedder, home: Home, data: irdata.Set) -> Scores:

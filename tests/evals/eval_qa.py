@@ -8,10 +8,11 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 
+from configs.sections import ChunkSettings, ChunkStrategy
 from tests.evals import qa_data
 from tests.evals.qa_data import FORMATS, Asked, Squad
 from tests.evals.qa_shelf import Shelf, open_paragraphs, post
@@ -226,6 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", action="append", choices=("formats", "abstention", "packing", "squad2"))
     parser.add_argument("--every", type=int, default=1, help="of the questions to the formats take every so many-th")
     parser.add_argument("--questions", type=int, default=ASKED, help="each way of abstention")
+    parser.add_argument("--chunker", choices=get_args(ChunkStrategy), help="the strategy that cuts the files")
     chosen = parser.parse_args(arguments)
     folder: Path = chosen.evals / "qa"
     corpus, squad = folder / "rag_multi_corpus", folder / "squad2_dev"
@@ -236,8 +238,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = chosen.format or FORMATS
     parts = chosen.part or ("formats", "abstention", "packing", "squad2")
     narrowed = bool(chosen.format or chosen.part or chosen.every > 1 or chosen.questions < ASKED)
-    report, began = Report("eval-qa", part=narrowed), time.monotonic()
-    with instance() as made:
+    report, began = Report("eval-qa", part=narrowed or bool(chosen.chunker)), time.monotonic()
+    report.figure("chunking strategy", chosen.chunker or ChunkSettings().strategy)
+    with instance(**({"AOS_CHUNK_STRATEGY": chosen.chunker} if chosen.chunker else {})) as made:
         if "formats" in parts:
             formats(report, made, corpus, names, asked[:: chosen.every])
         if "packing" in parts:

@@ -35,6 +35,7 @@ from pipelines.documents.ingest.job_plan import INDEX
 from pipelines.documents.ingest.stages import HereStages, JobStages
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
+from tests.fakes.chunking import letter_vectors
 from tests.fakes.reading import FormFeedReader
 
 
@@ -47,9 +48,7 @@ class LetterEmbedder:
         return EmbedderFacts(self.name, 26, 256, self.name)
 
     async def embed(self, texts: Sequence[str], lane: ModelLane = ModelLane.QUESTION) -> NDArray[np.float32]:
-        counts = np.array([[1 + text.lower().count(chr(97 + i)) for i in range(26)] for text in texts], np.float32)
-        vectors: NDArray[np.float32] = counts / np.linalg.norm(counts, axis=1, keepdims=True)
-        return vectors
+        return letter_vectors(texts)
 
 
 class AwayEmbedder(LetterEmbedder):
@@ -129,6 +128,7 @@ class Bench:
             here=stages,
             bulk=stages,
             read=self.read,
+            chunk=self.chunk,
             read_fingerprint=self.read_fingerprint,
             exact_scope=self.exact_scope,
             graph=self.graph,
@@ -139,7 +139,8 @@ class Bench:
     async def recipe(self, anew: bool = False) -> IndexRecipe:
         if anew:
             forget_facts(self.embedder)
-        return IndexRecipe(await self.embedder.facts(), chunker_fingerprint(self.chunk))
+        facts = await self.embedder.facts()
+        return IndexRecipe(facts, chunker_fingerprint(self.chunk, facts.fingerprint))
 
     async def enqueue(self, scope: Scope, kind: str, payload: dict[str, Any], lane: JobLane = JobLane.BULK) -> JobId:
         async with self.database.transaction(scope) as tx:

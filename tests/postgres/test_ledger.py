@@ -64,6 +64,7 @@ async def test_ch_05_chunks_carry_their_metadata(ledger: Bench, scope: Scope, fo
         "page_number",
         "chunk_index",
         "chunking_method",
+        "metrics",
     }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import psycopg
 import pytest
 from pgvector import Vector
+from psycopg.types.json import Jsonb
 
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
@@ -176,6 +177,8 @@ async def test_row_level_security_alone_keeps_tenants_apart(admin: psycopg.Conne
     generation = corpus.open_generation(admin, ours, theirs, neighbour)
     corpus.load(admin, ours, generation, shelf(20, "a"))
     admin.execute("select index_generation(%s, 1)", (generation,))
+    parent = Jsonb({"parent": {"ordinal": 0, "first": 0, "last": 0, "spans": [[1, 0, 9]]}})
+    admin.execute("update document_chunks set metadata = %s", (parent,))
     ids = [row[0] for row in admin.execute("select id from document_chunks")]
     given = values(ours, generation, ids=ids)
     names = set(SQL) - {"resolve"}

@@ -158,6 +158,7 @@ async def test_in_01_the_number_of_pages_decides_which_way(
         here=ways["here"],
         bulk=ways["bulk"],
         read=ReadSettings(small_pages=small_pages),
+        chunk=ledger.chunk,
         read_fingerprint="reader-1",
         exact_scope=10_000,
     )

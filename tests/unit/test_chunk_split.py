@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk.split import chunker_fingerprint, split_pages
 from pipelines.documents.document import Box, Chunk, Failure, FailureReason, Page, PageBox, Word
+from tests.fakes.chunking import HARD_LINES, assert_no_text_lost
 
 SMALL = ChunkSettings(size=200, overlap=60, minimum=40)
 SENTENCES = " ".join(f"Sentence number {n} says something about pumps." for n in range(40))
@@ -21,49 +22,11 @@ def chunks_of(*texts: str, sizes: ChunkSettings = SMALL) -> list[Chunk]:
 
 def assert_sound(pages: list[Page], chunks: list[Chunk], sizes: ChunkSettings) -> None:
     """No text lost, no chunk too large, every span exact, ordinals 0-based."""
-    texts = {page.number: page.text for page in pages if page.failure is None}
-    covered = {number: bytearray(len(text)) for number, text in texts.items()}
-    for chunk in chunks:
-        assert chunk.text == "\n".join(texts[span.page][span.start : span.end] for span in chunk.spans)
-        assert 0 < len(chunk.text) <= sizes.size
-        for span in chunk.spans:
-            covered[span.page][span.start : span.end] = b"\1" * (span.end - span.start)
-    for number, text in texts.items():
-        lost = [sign for sign, seen in zip(text, covered[number], strict=True) if not seen and not sign.isspace()]
-        assert not lost
-    assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
+    assert_no_text_lost(pages, chunks)
+    assert all(0 < len(chunk.text) <= sizes.size for chunk in chunks)
 
 
-LINES = st.sampled_from(
-    [
-        "",
-        "  ",
-        "# Title",
-        "## Sub title",
-        "SAFETY RULES",
-        "CHAPTER IV",
-        "Section 2",
-        "3.1 Scope",
-        "| a | b |",
-        "|---|---|",
-        "| 1 | 2 |",
-        "```",
-        "def f(x):",
-        "    return x;",
-        "}",
-        "====",
-        "---",
-        "A short one. Another one! 这是一句。再来一句。",
-        "word " * 60,
-        "x" * 450,
-        "...",
-        ' ."' * 30,
-        "Dr. No met Mr. J. Doe. He left.",
-        "- item\u2028",
-        "\x0c",
-        "tail",
-    ]
-)
+LINES = st.sampled_from(HARD_LINES)
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -98,6 +98,7 @@ EXPECTED = {
         POST /api/tables/insights
         POST /api/documents/search
         GET /api/ocr/languages
+        GET /api/documents/chunking
         GET /api/search/language
         GET /api/rag/debug/{agent_id}
         POST /api/ask
@@ -192,6 +193,7 @@ EXPECTED = {
         POST /api/v1/agents/approvals/{approval_id}/reject
         GET /api/documents/folders
         PUT /api/ocr/languages
+        PUT /api/documents/chunking
         PUT /api/search/language
         GET /api/rag/cache/stats
         DELETE /api/rag/cache

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.documents.document import ChunkMetrics
 from serve_apps.retrieval.search.context import pack_context, prose_quality
 from serve_apps.retrieval.search.pack import PackItem, choice_worth, choose_chunks
 from serve_apps.retrieval.search.query import BUDGETS, ContextBudget, SearchHit
@@ -130,6 +131,18 @@ def test_a_context_is_not_filled_for_its_own_sake() -> None:
     assert [one.chunk_id for one in pack_context("q", exact, ContextBudget(), Words()).chunks] == ["c0", "c1", "c3"]
     judged = [replace(one, scores={**one.scores, "rerank": n / 3}) for n, one in enumerate(found[:3])] + found[3:]
     assert [one.chunk_id for one in pack_context("q", judged, ContextBudget(), Words()).chunks] == ["c2"]
+
+
+def test_what_its_metrics_call_unimportant_counts_less_by_the_share_that_is_set() -> None:
+    """CH-15: of two that are as relevant the important one is packed; without a share, or metrics, nothing changes."""
+    alike = [replace(one, scores={"vector_rank": 1, "vector_score": 0.8}) for one in passages(PROSE, PROSE)]
+    metrics = [ChunkMetrics(4.0, 0.2, None, importance) for importance in (0.1, 0.9)]
+    found = [replace(one, metrics=own) for one, own in zip(alike, metrics, strict=True)]
+    one = ContextBudget(2000, 1)
+    assert [hit.chunk_id for hit in pack_context("q", found, one, Words(), importance=0.5).chunks] == ["c1"]
+    assert [hit.chunk_id for hit in pack_context("q", found[::-1], one, Words(), importance=0.5).chunks] == ["c1"]
+    plain = pack_context("q", found, one, Words())
+    assert plain.chunks[0].chunk_id == pack_context("q", alike, one, Words(), importance=0.5).chunks[0].chunk_id
 
 
 @pytest.mark.parametrize("scores", [{}, {"vector_rank": 1, "vector_score": -0.2}, {"fused": 0.01}])

@@ -1,7 +1,7 @@
 """What crosses a Dataset comes back as it went in."""
 
 from dataclasses import replace
-from json import loads
+from json import dumps, loads
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,13 @@ from pipelines.documents.document import (
     Caveat,
     CaveatKind,
     Chunk,
+    ChunkMetrics,
     EngineAttempt,
     Failure,
     FailureReason,
     Page,
     PageBox,
+    ParentPassage,
     Span,
     VersionId,
     Word,
@@ -35,7 +37,16 @@ PAGE = Page(
     ms=912,
 )
 FAILED = Page(4, "", engine="none", failure=Failure("read", FailureReason.TIMEOUT, "too slow", True))
-CHUNK = Chunk(0, "text", (Span(1, 0, 4), Span(2, 0, 2)), ("Title",), "semantic", (PageBox(1, Box(0, 0, 1, 0.5)),))
+CHUNK = Chunk(
+    0,
+    "text",
+    (Span(1, 0, 4), Span(2, 0, 2)),
+    ("Title",),
+    "semantic",
+    (PageBox(1, Box(0, 0, 1, 0.5)),),
+    ChunkMetrics(4.25, 0.5, None, 0.75),
+    ParentPassage(0, 0, 2, (Span(1, 0, 9),)),
+)
 VECTORS = np.array([[0.6, 0.8]], np.float32)
 
 
@@ -72,14 +83,24 @@ def test_a_caveat_says_how_grave_it_is_and_whether_it_is_of_the_whole_document()
 
 
 def test_chunks_and_vectors_come_back() -> None:
-    sent = IndexedVersion(VersionId("v"), (CHUNK,), VECTORS, stemmers=("german",))
+    sent = IndexedVersion(VersionId("v"), (CHUNK,), VECTORS, stemmers=("german",), chunker="c1")
     back = rows.to_indexed(through_arrow(rows.of_indexed(sent)))
-    assert back.chunks == (CHUNK,) and back.stemmers == ("german",)
+    assert back.chunks == (CHUNK,) and (back.stemmers, back.chunker) == (("german",), "c1")
     assert back.vectors is not None
     np.testing.assert_array_equal(back.vectors, VECTORS)
     assert (
         rows.to_indexed(through_arrow(rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), None)))).vectors is None
     )
+
+
+def test_chunks_of_a_process_from_before_an_update_come_back() -> None:
+    """It names no chunker, and its chunks have neither metrics nor a parent."""
+    row = rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), VECTORS))
+    del row["chunker"]
+    new = {"metrics", "parent"}
+    row["chunks"] = dumps([{key: one[key] for key in one.keys() - new} for one in loads(row["chunks"])])
+    back = rows.to_indexed(row)
+    assert (back.chunks, back.chunker) == ((replace(CHUNK, metrics=None, parent=None),), "")
 
 
 def test_text_that_postgres_refuses_is_replaced_without_moving_offsets() -> None:

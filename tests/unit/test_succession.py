@@ -19,6 +19,7 @@ from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.document import Page, VersionId
 from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.store.chunk_strategies import ChosenStrategies
 from tests.fakes.models import DIMENSION, FakeEmbedder, MovingEmbedder
 
 NOW, BEFORE = FakeEmbedder(fingerprint="now"), FakeEmbedder(fingerprint="before")
@@ -78,6 +79,9 @@ async def test_what_was_chosen_for_an_index_makes_no_vectors_with_another_model(
 
 
 class Pages:
+    async def chunk_strategies(self, scope: Scope, version: VersionId) -> ChosenStrategies:
+        return ChosenStrategies()
+
     async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
         return [Page(1, "The pump is red.")], 1
 

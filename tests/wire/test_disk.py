@@ -11,8 +11,9 @@ from ray.data.exceptions import ExecutionTimeoutError
 from ray.exceptions import OutOfDiskError, OutOfMemoryError, RayTaskError
 
 from cluster.basics.disk import DiskRoom, DiskUsage, means_full, usage_of
-from cluster.basics.errors import DiskFull, MemoryShort, Stalled
+from cluster.basics.errors import DiskFull, MemoryShort, Stalled, Unavailable
 from cluster.doctor import disk_finding
+from pipelines.documents.index.generations import BrokenVectors
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.read import classified
 from serve_apps.http import problems
@@ -90,6 +91,13 @@ def test_what_ends_a_dataset_for_want_of_room_has_a_name() -> None:
     assert isinstance(classified(OutOfDiskError("spill")), DiskFull)
     assert isinstance(classified(OutOfMemoryError("killed")), MemoryShort)
     assert isinstance(classified(ExecutionTimeoutError("stalls")), Stalled)
+
+
+def test_broken_vectors_of_an_actor_end_the_job_as_those_of_the_worker_do() -> None:
+    """EM-08: sentences are embedded inside a Dataset, too; the job would be tried for ever."""
+    found = classified(RayTaskError("_Index", "traceback", BrokenVectors("vectors of sentences")))
+    assert isinstance(found, BrokenVectors) and found.detail == "vectors of sentences"
+    assert isinstance(classified(RayTaskError("_Index", "traceback", ValueError("else"))), Unavailable)
 
 
 @pytest.mark.parametrize("where", ["route", "body"])

@@ -1,12 +1,13 @@
 """The smallest parts a chunk is made of: sentences, table rows, paragraphs of code, titles."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from configs.sections import ChunkSettings
 from pipelines.documents.chunk import blocks, headings
 from pipelines.documents.chunk.blocks import BlockKind, TextBlock
-from pipelines.documents.chunk.sentences import cut_to_length, line_spans, sentences, trim_span
+from pipelines.documents.chunk.bounds import SizeBounds
+from pipelines.documents.chunk.rulers import CharacterRuler, TextRuler
+from pipelines.documents.chunk.sentences import line_spans, sentences, trim_span
 from pipelines.documents.document import Page
 
 
@@ -17,17 +18,19 @@ class TextPiece:
     page: int  # index into the readable pages
     start: int  # offset of the first character in the page's text
     end: int  # offset after the last one
-    place: int  # `start` on one ruler for all pages, on which pages follow each other one character apart
+    place: int  # `start` on one ruler for all pages, on which pages follow each other one unit apart
+    length: int  # on that ruler
     kind: BlockKind  # what it was cut from
     section: int  # counts titles; pieces under the same title share it
     opens: bool  # whether a paragraph, table or block of code begins here
     fixed: bool = False  # cut by length, for want of a border
     header: tuple[int, int] | None = None  # [start, end) of the header of a table that began before this row
+    repeated: int = 0  # what a chunk that begins here takes for that header
 
     @property
     def stop(self) -> int:
         """`end` on the ruler of `place`."""
-        return self.place + self.end - self.start
+        return self.place + self.length
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,19 @@ class DocumentOutline:
     titles: Sequence[tuple[str, ...]]
 
 
-def build_outline(pages: Sequence[Page], settings: ChunkSettings) -> DocumentOutline:
-    """Take pages apart; every piece has at most `settings.size` characters, a row with its table's header included."""
+def build_outline(
+    pages: Sequence[Page], bounds: SizeBounds, rule: Callable[[str], TextRuler] = CharacterRuler
+) -> DocumentOutline:
+    """Take pages apart; every piece has at most `bounds.size`, a row with its table's header included."""
     running = headings.find_running_lines([page.text for page in pages])
     pieces: list[TextPiece] = []
     titles: list[tuple[str, ...]] = [()]
     stack: list[tuple[int, str]] = []
     opened = 0  # the first piece of the section
     for index, page in enumerate(pages):
-        offset: int | None = None  # from the page's own offsets to the ruler
+        ruler = rule(page.text)
+        origin: int | None = None  # where the page's first piece starts
+        base = pieces[-1].stop + 1 if pieces else 0  # and where on the ruler of all pages
         for block in blocks.find_blocks(page.text, running):
             if block.kind is BlockKind.TITLE:
                 _push_title(stack, block.level, page.text[block.start : block.end])
@@ -54,13 +61,14 @@ def build_outline(pages: Sequence[Page], settings: ChunkSettings) -> DocumentOut
                     titles.append(())
                     opened = len(pieces)
                 titles[-1] = tuple(words for _, words in stack)
-            opens = offset is not None or not _goes_on(pages, pieces, page, block)
-            for cut in _cut_block(page.text, block, settings, _room_below(pieces, opened, index, block, settings.size)):
-                if offset is None:
-                    offset = (pieces[-1].stop + 1 if pieces else 0) - cut.start
-                place, section = offset + cut.start, len(titles) - 1
-                facts = (place, block.kind, section, opens, cut.fixed, cut.header)
-                pieces.append(TextPiece(index, cut.start, cut.end, *facts))
+            opens = origin is not None or not _goes_on(pages, pieces, page, block)
+            room = _room_below(pieces, opened, index, block, bounds.size, ruler)
+            for cut in _cut_block(page.text, block, bounds, room, ruler):
+                if origin is None:
+                    origin = cut.start
+                place, length = base + ruler.measure(origin, cut.start), ruler.measure(cut.start, cut.end)
+                facts = (len(titles) - 1, opens, cut.fixed, cut.header, cut.repeated)
+                pieces.append(TextPiece(index, cut.start, cut.end, place, length, block.kind, *facts))
                 opens = False
     return DocumentOutline(pieces, titles)
 
@@ -80,12 +88,14 @@ def _goes_on(pages: Sequence[Page], pieces: Sequence[TextPiece], page: Page, blo
     return last not in ".!?:…。！？" and page.text[block.start : block.end].lstrip()[:1].islower()
 
 
-def _room_below(pieces: Sequence[TextPiece], opened: int, page: int, block: TextBlock, size: int) -> int:
+def _room_below(
+    pieces: Sequence[TextPiece], opened: int, page: int, block: TextBlock, size: int, ruler: TextRuler
+) -> int:
     """The room for the first piece under the titles from `opened` on, so that all fit into one chunk."""
     if not pieces or pieces[-1].kind is not BlockKind.TITLE or block.kind is BlockKind.TITLE:
         return size
     used = pieces[-1].stop - pieces[opened].place
-    used += block.start - pieces[-1].end if pieces[-1].page == page else 1
+    used += ruler.measure(pieces[-1].end, block.start) if pieces[-1].page == page else 1
     return size - used if 2 * used <= size else size
 
 
@@ -95,25 +105,25 @@ class _Cut:
     end: int
     fixed: bool
     header: tuple[int, int] | None
+    repeated: int
 
 
-def _cut_block(text: str, block: TextBlock, settings: ChunkSettings, first: int) -> Iterator[_Cut]:
+def _cut_block(text: str, block: TextBlock, bounds: SizeBounds, first: int, ruler: TextRuler) -> Iterator[_Cut]:
     """The pieces of a block; `first` is the room for the first one."""
-    size, room, header = settings.size, first, None
+    size, room, header, repeated = bounds.size, first, None, 0
     for start, end in _block_borders(text, block):
         if block.kind is BlockKind.TABLE and start >= block.body > block.start:
             above = trim_span(text, block.start, block.body)
-            used = above[1] - above[0] + 1
+            used = ruler.measure(*above) + 1
             # A header that fills the chunk would leave no room for its rows.
-            header, room = (above, size - used) if 2 * used <= size else (None, size)
+            header, repeated, room = (above, used, size - used) if 2 * used <= size else (None, 0, size)
         start, end = trim_span(text, start, end)
-        fixed = end - start > room
-        # Text without borders is cut fine enough for the overlap, which repeats whole pieces.
-        fine = fixed and block.kind is BlockKind.PROSE and 8 * settings.overlap >= size
-        for begin, stop in cut_to_length(text, start, end, min(room, settings.overlap) if fine else room):
+        fixed = ruler.measure(start, end) > room
+        fine = fixed and block.kind is BlockKind.PROSE
+        for begin, stop in ruler.cut(start, end, min(room, bounds.fixed) if fine else room):
             begin, stop = trim_span(text, begin, stop)
             if begin < stop:
-                yield _Cut(begin, stop, fixed, header)
+                yield _Cut(begin, stop, fixed, header, repeated)
         if header is None and start < end:
             room = size
 

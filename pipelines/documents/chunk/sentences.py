@@ -40,12 +40,16 @@ def cut_to_length(text: str, start: int, end: int, limit: int) -> Iterator[tuple
     Pieces are as long as they can be, but a cut in the first half of the room is not worth its fragment.
     """
     while end - start > limit:
-        floor, roof = start + limit // 2, start + limit
-        cut = text.rfind("\n", floor, roof) + 1 or _after_word(text, floor, roof) or roof
+        cut = best_cut(text, start + limit // 2, start + limit)
         yield start, cut
         start = cut
     if start < end:
         yield start, end
+
+
+def best_cut(text: str, floor: int, roof: int) -> int:
+    """The last offset in (floor, roof] after a line, else after a word, else `roof`."""
+    return text.rfind("\n", floor, roof) + 1 or _after_word(text, floor, roof) or roof
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:

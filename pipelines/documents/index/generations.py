@@ -51,6 +51,7 @@ class IndexedVersion:
     made: str = ""  # fingerprint of the embedder that made the vectors; empty where there are none
     tables: tuple[PageTable, ...] = ()  # of its pages, in order
     stemmers: tuple[str, ...] = ()  # of its chunks, by their languages; empty where nobody looked
+    chunker: str = ""  # fingerprint of the workspace's chunker when it was cut; empty where nobody looked
 
     @property
     def broken(self) -> bool:
@@ -106,7 +107,8 @@ class IndexGenerations:
             if not same and await tx.one(self._sql["rebuilding"], workspace=scope.workspace) is None:
                 raise Conflict(
                     "the index was built with another embedder or chunker",
-                    fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back.",
+                    fix="Rebuild it with POST /api/documents/reindex-all, or set the old values back; the "
+                    "strategy of a workspace with PUT /api/documents/chunking.",
                 )
             if same and not current["embedder_fingerprint"]:
                 await tx.one(self._sql["adopt"], generation=current["generation_id"], made=recipe.embedder.fingerprint)
@@ -133,7 +135,7 @@ class IndexGenerations:
             True also where the document was deleted or superseded; then there is nothing to write.
 
         Raises:
-            GenerationMoved: readers use another generation since this job looked.
+            GenerationMoved: readers use another generation since this job looked, or another chunker is wanted.
             EmbedderMoved: the vectors were made with another embedder than the generation's, after an update.
         """
         live = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
@@ -143,6 +145,8 @@ class IndexGenerations:
             indexed = replace(indexed, vectors=None)
         elif indexed.chunks and indexed.vectors is not None and indexed.made != target.made:
             raise EmbedderMoved("the embedder is another one than when this job looked")
+        elif indexed.chunker not in ("", target.chunker):
+            raise GenerationMoved("the chunker is another one than when this job looked")
         chunker = target.chunker
         owner = await tx.one(self._sql["lock_version"], version=indexed.version, workspace=scope.workspace)
         if owner is None or live is None or not owner["newest"]:
@@ -153,6 +157,8 @@ class IndexGenerations:
         ids = [row["ids"] for row in rows]
         named = {"version": indexed.version, "workspace": scope.workspace}
         changed = await tx.run(self._sql["drop_stale_chunks"], **named, chunker=chunker, ids=ids)
+        if changed:
+            await tx.run(self._sql["note_lost_vectors"], **named, chunker=chunker, generation=target.generation)
         if rows:
             of = {"version": indexed.version, "document": owner["document_id"], "readers": owner["readers"]}
             columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -268,6 +274,7 @@ def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> di
         "page_number": chunk.spans[0].page,
         "chunk_index": chunk.ordinal,
         "chunking_method": chunk.method,
+        **{name: stored[name] for name in ("metrics", "parent") if stored[name] is not None},
     }
     return {
         "ids": chunk_id(version, chunker, chunk.ordinal, chunk.text),

@@ -14,11 +14,18 @@ left join generations g on g.id = w.generation_id where w.id = %(workspace)s for
 delete from document_chunks where version_id = %(version)s and workspace_id = %(workspace)s and chunker = %(chunker)s
   and id <> all(%(ids)s::text[]);
 
+-- note_lost_vectors: Other generations that share the chunks of this cut have lost vectors with those that went.
+update indexed_versions m set embedded = false from generations g
+where m.version_id = %(version)s and m.workspace_id = %(workspace)s and m.embedded
+  and g.id = m.generation_id and g.id <> %(generation)s and g.chunker = %(chunker)s;
+
 -- drop_other_versions: Once a version is current, the chunks of the others are not searched any more.
 delete from document_chunks where document_id = %(document)s and workspace_id = %(workspace)s
   and version_id <> %(version)s;
 
--- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now.
+-- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now, and what depends
+-- on the chunks around them. Chunks from before there were metrics stay as they are: a re-index would rewrite every row
+-- of the index for them.
 insert into document_chunks as there (id, document_id, version_id, tenant_id, workspace_id, readers, chunker,
                                       chunk_index, text, search_text, page_start, page_end, spans, boxes, headings,
                                       metadata, engine, confidence, caveats, language)
@@ -32,9 +39,11 @@ from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_tex
             %(languages)s::text[])
     as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata, language),
     reading_of(%(version)s, c.page_start, c.page_end) r
-on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence, caveats = excluded.caveats
+on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence, caveats = excluded.caveats,
+    metadata = excluded.metadata
 where (there.engine, there.confidence, there.caveats)
-      is distinct from (excluded.engine, excluded.confidence, excluded.caveats);
+      is distinct from (excluded.engine, excluded.confidence, excluded.caveats)
+   or there.metadata <> excluded.metadata and (there.metadata ? 'metrics' or excluded.metadata ? 'parent');
 
 -- note_stemmers: In which languages the words of the workspace's chunks are cut by now.
 select note_stemmers(%(languages)s::text[]);

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cluster.basics.crowd import CrowdWatch
 from cluster.basics.errors import DiskFull, Stalled, Transient, Unavailable
@@ -19,7 +19,8 @@ from cluster.state.work.jobs import (
     UnitStatus,
     WorkUnit,
 )
-from configs.sections import ReadSettings
+from configs.sections import ChunkSettings, ReadSettings
+from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.document import Failure, FailureReason, Page, VersionId
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.index.generations import (
@@ -74,6 +75,7 @@ class IngestionRunner:
         here: JobStages,
         bulk: JobStages,
         read: ReadSettings,
+        chunk: ChunkSettings,
         read_fingerprint: str,
         exact_scope: int,
         graph: GraphStage | None = None,
@@ -86,6 +88,7 @@ class IngestionRunner:
         Args:
             here: does small batches in this process.
             bulk: does large ones on the cluster; the output is the same.
+            chunk: what text is cut with, unless a workspace or a document has a strategy of its own.
             read_fingerprint: what pages are read with now; pages read with anything else are read again.
             exact_scope: rows from which a vector graph pays.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
@@ -93,7 +96,7 @@ class IngestionRunner:
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
-        self._read, self._exact_scope = read, exact_scope
+        self._read, self._chunk, self._exact_scope = read, chunk, exact_scope
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
         self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild), graph
         self._verdicts = JobReporter(jobs, store)
@@ -112,6 +115,8 @@ class IngestionRunner:
         """
         payload = dict(job.payload)
         await self._look(job)
+        chunking = await self._store.workspace_chunking(job.lease.scope, self._chunk)
+        recipe = replace(recipe, chunker=chunker_fingerprint(chunking, recipe.embedder.fingerprint))
         if not job.planned:
             payload |= await self._planner.plan(job, recipe)
         building = "generation" in payload

@@ -10,7 +10,9 @@ from psycopg.types.json import Jsonb
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus
 from cluster.state.db.postgres import Database, Transaction, load_queries
+from configs.sections import ChunkSettings
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
+from pipelines.documents.store.chunk_strategies import ChosenStrategies, ChunkStrategies, with_strategy
 from pipelines.documents.store.encoding import code_of
 from pipelines.documents.store.ocr_languages import OcrLanguages
 from pipelines.documents.store.page_codec import failure_to_json, page_from_json, page_to_json
@@ -173,6 +175,14 @@ class DocumentStore:
     async def ocr_languages(self, scope: Scope) -> tuple[str, ...]:
         """OCR languages of the workspace's scans; empty where it takes those of the settings."""
         return await OcrLanguages(self._db).current(scope)
+
+    async def chunk_strategies(self, scope: Scope, version: VersionId) -> ChosenStrategies:
+        """The chunking strategies that were chosen for the workspace and for the document of a version."""
+        return await ChunkStrategies(self._db).of_version(scope, version)
+
+    async def workspace_chunking(self, scope: Scope, settings: ChunkSettings) -> ChunkSettings:
+        """The settings with the workspace's strategy."""
+        return with_strategy(settings, await ChunkStrategies(self._db).of_workspace(scope))
 
     async def load_pages(self, scope: Scope, version: VersionId) -> tuple[list[Page], int]:
         """The stored pages of a version in order, and its `reads`: another number later means another text."""

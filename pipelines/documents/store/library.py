@@ -10,6 +10,7 @@ from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from configs.sections import ChunkStrategy
 from pipelines.documents.document import DocumentId, Span, Status
 
 
@@ -36,6 +37,7 @@ class NewUpload:
     readers: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     description: str = ""
+    chunk_strategy: ChunkStrategy | None = None  # its own; None takes the workspace's
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ from pipelines.documents.document import (
     CaveatKind,
     CaveatWeight,
     Chunk,
+    ChunkMetrics,
     EngineAttempt,
     Failure,
     FailureReason,
     Page,
     PageBox,
+    ParentPassage,
     PlacedCaveat,
     Span,
     Word,
@@ -99,14 +101,26 @@ def chunk_to_json(chunk: Chunk) -> dict[str, Json]:
     spans = [[s.page, s.start, s.end] for s in chunk.spans]
     boxes = [[b.page, *_box_edges(b.box)] for b in chunk.boxes]
     plain = {"ordinal": chunk.ordinal, "text": chunk.text, "headings": list(chunk.headings), "method": chunk.method}
-    return plain | {"spans": spans, "boxes": boxes}
+    metrics = None if chunk.metrics is None else asdict(chunk.metrics)
+    return plain | {"spans": spans, "boxes": boxes, "metrics": metrics, "parent": _parent_to_json(chunk.parent)}
 
 
 def chunk_from_json(row: Mapping[str, Json]) -> Chunk:
     """The inverse."""
     spans = tuple(Span(*span) for span in row["spans"])
     boxes = tuple(PageBox(page, Box(*edges)) for page, *edges in row["boxes"])
-    return Chunk(row["ordinal"], row["text"], spans, tuple(row["headings"]), row["method"], boxes)
+    # Those of a process from before an update, which had neither.
+    metrics = ChunkMetrics(**found) if (found := row.get("metrics")) else None
+    parent = _parent_from_json(found) if (found := row.get("parent")) else None
+    return Chunk(row["ordinal"], row["text"], spans, tuple(row["headings"]), row["method"], boxes, metrics, parent)
+
+
+def _parent_to_json(parent: ParentPassage | None) -> dict[str, Json] | None:
+    return None if parent is None else asdict(parent) | {"spans": [[s.page, s.start, s.end] for s in parent.spans]}
+
+
+def _parent_from_json(row: Mapping[str, Json]) -> ParentPassage:
+    return ParentPassage(**{**row, "spans": tuple(Span(*span) for span in row["spans"])})
 
 
 def search_text(chunk: Chunk) -> str:

@@ -27,17 +27,19 @@ def pack_context(
     counter: TokenCounter,
     diversity_factor: float = DIVERSITY_FACTOR,
     least_share: float = LEAST_SHARE,
+    importance: float = 0.0,
 ) -> RAGResult:
     """The best context within the budget, from hits in the order of their ranking.
 
     Every chunk is counted with the heading it stands under, so the formatted context keeps to the budget. A chunk that
     is less relevant than `least_share` of the best one is left out, however much room there is: a context that is
-    filled for its own sake says less with every token. Takes some milliseconds of the processor.
+    filled for its own sake says less with every token. By at most the share `importance`, what its metrics call
+    unimportant counts less. Takes some milliseconds of the processor.
     """
     shares = candidate_relevances([hit.scores for hit in hits])
     blocks = [_source_block(n, hit, share) for n, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)]
     items = [
-        PackItem(hit.document_id, max(1, tokens), share * prose_quality(hit.text))
+        PackItem(hit.document_id, max(1, tokens), share * prose_quality(hit.text) * _importance_factor(hit, importance))
         for hit, share, tokens in zip(hits, shares, counter.count(blocks), strict=True)
     ]
     least = least_share * max(shares, default=0.0)
@@ -66,6 +68,11 @@ def prose_quality(text: str) -> float:
     boxes = len(_BOX.findall(text)) / sum(not char.isspace() for char in text)
     drawn = next((worth for share, worth in BOXED if boxes > share), 1.0)
     return drawn * next((worth for least, worth in SHORT if words < least), 1.0)
+
+
+def _importance_factor(hit: SearchHit, weight: float) -> float:
+    """1 for what is wholly important or has no metrics, 1 - `weight` for what is not important at all."""
+    return 1.0 if hit.metrics is None else 1 - weight * (1 - hit.metrics.importance)
 
 
 def candidate_relevances(scores: Sequence[Mapping[str, float | int]]) -> list[float]:

@@ -1,5 +1,6 @@
 """A look at what can be searched: chunks as they lie in the index, within what the asker may see."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,10 @@ SQL = load_queries(Path(__file__).with_suffix(".sql"))
 
 @dataclass(frozen=True, slots=True)
 class ChunkSample:
-    """A chunk of the live generation; `text` is cut at 500 characters, `embedded` says whether it has a vector."""
+    """A chunk of the live generation; `text` is cut at 500 characters, `embedded` says whether it has a vector.
+
+    `method` cut it; `metrics` are those of `ChunkMetrics`, None of one that was cut before there were any.
+    """
 
     chunk_id: str
     document_id: str
@@ -21,6 +25,9 @@ class ChunkSample:
     text: str
     characters: int
     embedded: bool
+    method: str | None
+    metrics: Mapping[str, float | None] | None
+    parent: int | None
 
 
 async def sample_index(database: Database, scope: Scope, agent: str, most: int) -> tuple[ChunkSample, ...]:

@@ -11,7 +11,7 @@ from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database, Row
 from configs.sections_retrieval import PackSettings, RerankSettings, SearchSettings
 from pipelines.documents.chunk.language import prepare_detector
-from pipelines.documents.document import Box, PageBox, Span
+from pipelines.documents.document import Box, ChunkMetrics, PageBox, Span
 from pipelines.documents.store.page_codec import placed_from_json
 from serve_apps.retrieval.answers import follow_up
 from serve_apps.retrieval.search.context import pack_context
@@ -87,8 +87,7 @@ class SearchPipeline:
         trace = _Trace(dict(ranking.timings_ms), list(ranking.stages))
         shown = max(query.limit, self._packing.candidates if query.budget else 0)
         async with time_stage(trace.timings, "load"):
-            rows = await self._legs.passages(scope, [one.chunk_id for one in ranking.candidates[:shown]])
-        hits = [_hit_from_row(one, rows[one.chunk_id]) for one in ranking.candidates[:shown] if one.chunk_id in rows]
+            hits = await self._load_best(scope, ranking.candidates, shown)
         packed = await self._pack_hits(query, hits, trace)
         trace.timings["total"] = (perf_counter() - start) * 1000
         return SearchResults(
@@ -112,6 +111,18 @@ class SearchPipeline:
         rows = await self._legs.passages(scope, ids)
         known = [(one, rows[one]) for one in ids if one in rows]
         return tuple(_hit_from_row(Candidate(one, row["document_id"], {}), row) for one, row in known)
+
+    async def _load_best(self, scope: Scope, candidates: Sequence[Candidate], most: int) -> list[SearchHit]:
+        """The passages of the best candidates; of several chunks with one parent the best stands for all of them."""
+        found: dict[tuple[str, int | str], SearchHit] = {}
+        at = 0
+        while len(found) < most and at < len(candidates):
+            some = candidates[at : at + most]
+            at += most
+            rows = await self._legs.passages(scope, [one.chunk_id for one in some])
+            for hit in (_hit_from_row(one, rows[one.chunk_id]) for one in some if one.chunk_id in rows):
+                found.setdefault((hit.version_id, hit.chunk_id if hit.parent is None else hit.parent), hit)
+        return list(found.values())[:most]
 
     async def rank(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> CandidateRanking:
         """Search without loading the passages; arguments and errors as for `run`."""
@@ -278,7 +289,7 @@ class SearchPipeline:
             return None
         offered = hits[: self._packing.candidates]
         async with time_stage(trace.timings, "pack"):
-            how = (self._counter, self._packing.diversity_factor, self._packing.least_share)
+            how = (self._counter, self._packing.diversity_factor, self._packing.least_share, self._packing.importance)
             packed = await asyncio.to_thread(pack_context, query.text, offered, query.budget, *how)
         of = f"{packed.total_tokens} of {query.budget.max_tokens} tokens by {packed.counted_with}"
         trace.stage("pack", True, of, len(packed.chunks))
@@ -303,11 +314,13 @@ def _hit_from_row(candidate: Candidate, row: Row) -> SearchHit:
         text=row["text"],
         headings=tuple(row["headings"]),
         spans=tuple(Span(*span) for span in row["spans"]),
-        boxes=tuple(PageBox(page, Box(*corners)) for page, *corners in row["boxes"]),
+        boxes=tuple(dict.fromkeys(PageBox(page, Box(*corners)) for page, *corners in row["boxes"])),
         ocr_confidence=row["confidence"],
         engine=row["engine"] or "native",
         score=candidate.score,
         scores=candidate.scores,
         caveats=placed_from_json(row["caveats"]),
         stemmer=row["language"],
+        metrics=row["metrics"] and ChunkMetrics(**row["metrics"]),
+        parent=row["parent"],
     )

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from pipelines.documents.document import PageBox, PlacedCaveat, Span
+from pipelines.documents.document import ChunkMetrics, PageBox, PlacedCaveat, Span
 
 LONGEST_QUESTION = 4_000  # characters that are looked at; the legs' cost grows with the words of a question
 
@@ -128,6 +128,10 @@ class SearchHit:
     scores: Mapping[str, float | int]  # of every stage, see `Candidate`
     caveats: tuple[PlacedCaveat, ...] = ()  # what the text of its pages does not hold, or may have wrong
     stemmer: str = "english"  # by whose language its words are cut
+    metrics: ChunkMetrics | None = None  # of the chunk; None of one that was cut before there were any
+    # 0-based, among the parents of its document version: text, spans, boxes and pages are then those of the parent of
+    # the chunk that was found; None where they are its own
+    parent: int | None = None
 
     @property
     def titles(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any
 
@@ -241,8 +242,17 @@ class ChunkRetriever:
         return {row["id"]: row["search_text"] for row in await self._of_chunks(scope, "texts", ids)}
 
     async def passages(self, scope: Scope, ids: Sequence[str]) -> dict[str, Row]:
-        """Chunks as they are shown, by id; one that was deleted meanwhile is missing."""
-        return {row["id"]: row for row in await self._of_chunks(scope, "passages", ids)}
+        """Chunks as they are shown, by id, with the text of its parent where one has a parent.
+
+        One that was deleted meanwhile is missing. One whose pages were read again since it was cut shows its own text:
+        where its parent stood, something else stands now.
+        """
+        rows = {row["id"]: row for row in await self._of_chunks(scope, "passages", ids)}
+        children = [chunk for chunk, row in rows.items() if row["parent"] is not None]
+        parents = {row["id"]: row for row in await self._of_chunks(scope, "parents", children)}
+        for chunk in children:
+            rows[chunk] |= _read_parent(parents[chunk]) if chunk in parents else {"parent": None}
+        return rows
 
     def _scope_key(self, scope: Scope, query: SearchQuery) -> Hashable:
         whose = (scope.tenant, scope.workspace, scope.principals)
@@ -272,3 +282,10 @@ def _literal_params(
     """Parameters of the literal query: at most one chunk of each literal more than the retriever's depth."""
     wanted = {"codes": list(asked.codes), "phrases": list(asked.phrases)}
     return {**values, **wanted, "most": most or values["depth"] + 1, "among": among}
+
+
+def _read_parent(row: Row) -> Row:
+    """A parent's row by the columns of a chunk: its titles are those that hold for all of it."""
+    levels = zip(*row["paths"], strict=False)
+    headings = [titles[0] for titles in takewhile(lambda titles: len(set(titles)) == 1, levels)]
+    return {name: value for name, value in row.items() if name not in ("id", "paths")} | {"headings": headings}

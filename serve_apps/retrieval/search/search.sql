@@ -131,12 +131,44 @@ where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any
 -- go through every document of the workspace.
 with given as materialized (
     select c.id, c.document_id, c.version_id, c.page_start, c.page_end, c.chunk_index, c.text, c.headings, c.spans,
-           c.boxes, c.engine, c.confidence, c.caveats, c.language
+           c.boxes, c.engine, c.confidence, c.caveats, c.language, c.metadata
     from document_chunks c
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s)
 )
 select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
-       c.headings, c.spans, c.boxes, c.engine, c.confidence, c.caveats, c.language
+       c.headings, c.spans, c.boxes, c.engine, c.confidence, c.caveats, c.language, c.metadata->'metrics' as metrics,
+       (c.metadata->'parent'->>'ordinal')::int as parent
 from given c
 join documents d on d.id = c.document_id and d.current_version = c.version_id
 where d.workspace_id = %(workspace)s;
+
+-- parents: What is read in place of given chunks: the text of their parents from the pages, with the boxes and the titles
+-- (`paths`) of all chunks of each; nothing where the pages were read again since they were cut.
+with given as materialized (
+    select c.id, c.version_id, c.chunker, c.metadata->'parent' as parent
+    from document_chunks c join document_versions v on v.id = c.version_id
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = any(%(ids)s) and c.metadata ? 'parent'
+      and v.reads = coalesce((select max(m.reads) from indexed_versions m join generations g on g.id = m.generation_id
+                              where m.version_id = c.version_id and g.chunker = c.chunker), v.reads)
+), written as materialized (
+    select g.id, g.version_id, string_agg(substr(p.text, s.start + 1, s.stop - s.start), E'\n' order by s.place) as text,
+           jsonb_agg(s.span order by s.place) as spans, min(p.number) as page_start, max(p.number) as page_end
+    from given g
+    cross join lateral (
+        select span, place, (span->>0)::int as page, (span->>1)::int as start, (span->>2)::int as stop
+        from jsonb_array_elements(g.parent->'spans') with ordinality as listed(span, place)) s
+    join pages p on p.version_id = g.version_id and p.number = s.page and p.workspace_id = %(workspace)s
+    group by g.id, g.version_id
+), parts as materialized (
+    select g.id, c.chunk_index, c.headings, c.boxes
+    from given g
+    join document_chunks c on c.version_id = g.version_id and c.chunker = g.chunker
+        and c.chunk_index between (g.parent->>'first')::int and (g.parent->>'last')::int
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s
+)
+select w.id, w.text, w.spans, w.page_start, w.page_end, r.engine, r.confidence,
+       caveats_of(w.version_id, array(select distinct (s->>0)::int from jsonb_array_elements(w.spans) s)) as caveats,
+       (select jsonb_agg(to_jsonb(p.headings) order by p.chunk_index) from parts p where p.id = w.id) as paths,
+       (select coalesce(jsonb_agg(b.box order by p.chunk_index, b.place), '[]')
+        from parts p, jsonb_array_elements(p.boxes) with ordinality as b(box, place) where p.id = w.id) as boxes
+from written w, reading_of(w.version_id, w.page_start, w.page_end) r;

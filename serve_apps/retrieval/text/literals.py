@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.documents.chunk.unspaced import UNSPACED
 from serve_apps.retrieval.search.fuse import RankedChunk
-from serve_apps.retrieval.text.words import UNSPACED
 
 MOST = 16  # of either kind in one question
 LONGEST = 200  # characters of one that is not required

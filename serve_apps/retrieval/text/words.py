@@ -6,14 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from pipelines.documents.chunk.unspaced import UNSPACED
+
 _TOKEN = re.compile(r"[^\W_]+")
-# Letters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana and Han; and the marks among them
-# that belong to the letter before. The index cuts them alike (migration 0028).
-UNSPACED = (
-    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u104c-\u109d\u1780-\u17d3\u17d7\u17dc\u17dd\u3005\u3007"
-    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff"
-)
+# Marks among the letters of scripts without spaces between words that belong to the letter before. The index cuts them
+# alike (migration 0028).
 _MARKS = (
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
     "\u102b-\u1038\u103a-\u103e\u17b4-\u17d1\u17d3\u17dd"

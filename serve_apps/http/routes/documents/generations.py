@@ -11,9 +11,11 @@ from cluster.basics.errors import Transient
 from cluster.basics.scope import Scope
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobLane
+from configs.sections import ChunkSettings
 from pipelines.documents.chunk import split
 from pipelines.documents.index.generations import IndexRecipe
 from pipelines.documents.index.switch import SwitchResult
+from pipelines.documents.store.chunk_strategies import ChunkStrategies, with_strategy
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.deps import AppDependencies
@@ -80,13 +82,15 @@ async def generations(me: Me, parts: Its) -> GenerationList:
     """The generations of the workspace's index that are there."""
     rows = await parts.switchover.overview(me.scope)
     held = {role: next((row["id"] for row in rows if row[role]), None) for role in ("live", "previous")}
-    recipe = await _current_recipe(parts)
+    chunking = await _workspace_chunking(me, parts)
+    recipe = await _current_recipe(parts, chunking)
     configured = recipe and {
         "embedder": recipe.embedder.name,
         "dimension": recipe.embedder.dimension,
         "chunker": recipe.chunker,
-        "chunk_size": parts.chunk.size,
-        "chunk_overlap": parts.chunk.overlap,
+        "chunk_strategy": chunking.strategy,
+        "chunk_size": chunking.size,
+        "chunk_overlap": chunking.overlap,
         "live": any(row["live"] and recipe.made(row) for row in rows),
     }
     return GenerationList(**held, configured=configured, items=[_generation_shape(row) for row in rows])
@@ -126,25 +130,31 @@ def _switch_detail(made: SwitchResult) -> dict[str, Any]:
     return {"before": made.previous, "carried": made.carried}
 
 
-async def _current_recipe(parts: AppDependencies) -> IndexRecipe | None:
+async def _workspace_chunking(me: WorkspaceMember, parts: AppDependencies) -> ChunkSettings:
+    return with_strategy(parts.chunk, await ChunkStrategies(parts.database).of_workspace(me.scope))
+
+
+async def _current_recipe(parts: AppDependencies, chunking: ChunkSettings) -> IndexRecipe | None:
     """Recipe of an index built now; None while the embedder is away, as a rollback must not need it."""
     try:
-        return IndexRecipe(await parts.embedder.facts(), split.chunker_fingerprint(parts.chunk))
+        facts = await parts.embedder.facts()
     except Transient:
         return None
+    return IndexRecipe(facts, split.chunker_fingerprint(chunking, facts.fingerprint))
 
 
 async def _switch_shape(me: WorkspaceMember, parts: AppDependencies, made: SwitchResult) -> SwitchShape:
     """Enqueue the embedding of carried documents, where the configured embedder is the generation's."""
-    wanted, recipe = await parts.switchover.recipe(me.scope, made.generation), await _current_recipe(parts)
+    recipe = await _current_recipe(parts, await _workspace_chunking(me, parts))
+    wanted = await parts.switchover.recipe(me.scope, made.generation)
     job, note = None, None
     if recipe is None:
         note = "the embedder is away; once it is back: POST /api/documents/embed-pending"
     elif not recipe.made(wanted):
         note = (
             f"generation {made.generation} was made with {wanted['embedder']} and settings that are others now. Set "
-            "EMBEDDING_MODEL, RAG_CHUNK_SIZE and RAG_CHUNK_OVERLAP back, or new documents are refused; then POST "
-            "/api/documents/embed-pending"
+            "EMBEDDING_MODEL, RAG_CHUNK_SIZE, RAG_CHUNK_OVERLAP and the strategy (PUT /api/documents/chunking) back, "
+            "or new documents are refused; then POST /api/documents/embed-pending"
         )
     elif made.carried:
         async with parts.database.transaction(me.scope) as tx:

@@ -2,7 +2,8 @@
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -10,11 +11,13 @@ from fastapi import APIRouter, Form, Query, Response, UploadFile
 from pydantic import AfterValidator, BaseModel, Field
 
 from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
-from cluster.state.db.postgres import Row
+from cluster.state.db.postgres import Row, Transaction
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
+from configs.sections import ChunkStrategy
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
+from pipelines.documents.store.chunk_strategies import ChunkStrategies, with_strategy
 from pipelines.documents.store.encoding import AUTO, canonical_encoding
 from pipelines.documents.store.library import NewUpload
 from pipelines.documents.store.page_quota import OverQuota, pages_left
@@ -23,6 +26,7 @@ from serve_apps.http.auth.permissions import BUILD, OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import (
     AgentInQuery,
+    ChunkStrategyField,
     DocumentInPath,
     DocumentKey,
     IdempotencyKey,
@@ -77,8 +81,9 @@ class Linked(BaseModel):
 
 
 class Reindexing(Started):
-    """A re-index that was accepted, and how it will cut (characters)."""
+    """A re-index that was accepted, and how it will cut (in `chunk.unit`)."""
 
+    chunk_strategy_used: ChunkStrategy
     chunk_size_used: int
     chunk_overlap_used: int
 
@@ -95,10 +100,12 @@ async def upload(
     tags: Listed = "",
     readers: Listed = "",
     team_access: Listed = "",
+    chunking_strategy: Annotated[ChunkStrategyField | None, Form()] = None,
 ) -> Uploaded:
     """Store a file and let it be read. 202 with a job; 200 where it is known already or the wait saw the end.
 
-    `readers` and `team_access` are one: who may see it, beside whoever sends it; none for the whole workspace.
+    `readers` and `team_access` are one: who may see it, beside whoever sends it; none for the whole workspace. With a
+    `chunking_strategy` this document is cut by it, whatever the workspace's is; one that is there already is not.
     """
     filename = clean_name(file.filename)
     seen_by = named_readers([*_parse_tags(readers), *map(as_reader, _parse_tags(team_access))], me)
@@ -112,7 +119,8 @@ async def upload(
     stored = await store_upload(parts.blobs, me, file, filename)
     origin = origin_of(filename, seen_by)
     id_ = document_id(me.workspace, origin)
-    new = NewUpload(id_, origin, stored.location, filename, stored.kind, seen_by, tuple(_parse_tags(tags)), description)
+    about = (seen_by, tuple(_parse_tags(tags)), description, chunking_strategy)
+    new = NewUpload(id_, origin, stored.location, filename, stored.kind, *about)
     try:
         job = await _accept_upload(parts, me, new, agent)
     # Nothing was accepted; after any other end the job may exist and need the bytes.
@@ -132,6 +140,9 @@ async def reindex_all(
     agent_id: AgentInQuery = None,
     hold: Annotated[bool, Query(description="Build and check it; POST /api/generations/{id}/switch uses it.")] = False,
     force: Annotated[bool, Query(description="Use it whatever the gate finds.")] = False,
+    strategy: Annotated[
+        ChunkStrategyField | None, Query(description="Cut the workspace's documents so from now on.")
+    ] = None,
     idempotency_key: IdempotencyKey = None,
 ) -> Reindexing:
     """Cut and embed the stored text again into a new generation; nothing is read a second time.
@@ -141,13 +152,18 @@ async def reindex_all(
     which goes on where that stood.
     """
     agent = await parts.agent_store.resolve(me.scope, agent_id)
-    asked = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
+    asked: dict[str, Any] = {name: True for name, wanted in (("hold", hold), ("force", force)) if wanted}
+    asked |= {} if strategy is None else {"chunk_strategy": strategy}
     if agent is not None and asked:
-        raise Invalid("an agent's documents have no generation of their own", fix="Leave agent_id, or hold and force.")
-    job = await start_job(parts, me, "reindex", JobLane.BULK, {"agent_id": agent, **asked}, idempotency_key)
-    return Reindexing(
-        job_id=job.job_id, fresh=job.fresh, chunk_size_used=parts.chunk.size, chunk_overlap_used=parts.chunk.overlap
-    )
+        fix = "Leave agent_id, or hold, force and strategy."
+        raise Invalid("an agent's documents have no generation of their own", fix=fix)
+    strategies, also = ChunkStrategies(parts.database), None
+    if strategy is not None:
+        also = partial(strategies.change_workspace, scope=me.scope, strategy=strategy)
+    job = await start_job(parts, me, "reindex", JobLane.BULK, {"agent_id": agent, **asked}, idempotency_key, also)
+    used = with_strategy(parts.chunk, await strategies.of_workspace(me.scope))
+    sizes = {"chunk_size_used": used.size, "chunk_overlap_used": used.overlap}
+    return Reindexing(job_id=job.job_id, fresh=job.fresh, chunk_strategy_used=used.strategy, **sizes)
 
 
 @router.post("/api/documents/embed-pending", status_code=202, dependencies=[OPERATE])
@@ -179,6 +195,8 @@ async def _accept_upload(parts: AppDependencies, me: WorkspaceMember, new: NewUp
     payload |= {"tags": list(new.tags), "readers": list(new.readers)}
     async with parts.audited(me, "document.upload", new.document, {"filename": new.filename}) as tx:
         await parts.library.announce(tx, me.scope, new)
+        if new.chunk_strategy is not None:
+            await ChunkStrategies(parts.database).change_document(tx, me.scope, new.document, new.chunk_strategy)
         await parts.links.auto_link(tx, me.scope, new.document)
         if agent is not None:
             await parts.links.link(tx, me.scope, agent, [new.document])
@@ -231,9 +249,13 @@ class Processing(Started):
 
 
 class Reading(RequestBody):
-    """Options for reading a document again: `encoding` is Python's name of one, or `auto` to detect it."""
+    """Options for doing a document again: `encoding` is Python's name of one, or `auto` to detect it.
+
+    By a `chunking_strategy` it is cut from now on, whatever the workspace's is.
+    """
 
     encoding: Annotated[Text | None, Field(max_length=40)] = None
+    chunking_strategy: ChunkStrategyField | None = None
 
 
 @router.post("/api/documents/{document_id}/process", status_code=202, dependencies=[BUILD])
@@ -247,19 +269,28 @@ async def process(
     of that name.
     """
     row = await parts.library.require(me.scope, document_id)
+    also = None
+    if body is not None and body.chunking_strategy is not None:
+        change, strategy = ChunkStrategies(parts.database).change_document, body.chunking_strategy
+        also = partial(change, scope=me.scope, document=document_id, strategy=strategy)
     if body is not None and body.encoding is not None and row["version_id"] is not None:
-        return await _read_again(parts, me, row, body.encoding, idempotency_key)
+        return await _read_again(parts, me, row, body.encoding, idempotency_key, also)
     if row["current_version"] is None:
         raise Conflict(
             f"document {document_id} has no text yet: it is {row['status']}",
             fix="Wait for its job, or retry that; where the file could not be read, upload or scan it again.",
         )
-    job = await start_job(parts, me, "process", JobLane.SMALL, {"document_id": document_id}, idempotency_key)
+    job = await start_job(parts, me, "process", JobLane.SMALL, {"document_id": document_id}, idempotency_key, also)
     return Processing(job_id=job.job_id, fresh=job.fresh, document_id=document_id)
 
 
 async def _read_again(
-    parts: AppDependencies, me: WorkspaceMember, row: Row, encoding: str, key: str | None
+    parts: AppDependencies,
+    me: WorkspaceMember,
+    row: Row,
+    encoding: str,
+    key: str | None,
+    also: Callable[[Transaction], Awaitable[None]] | None,
 ) -> Processing:
     """The encoding and the job that reads with it, both or neither; it looks at a document and links it to nobody."""
     name = None if encoding == AUTO else canonical_encoding(encoding)
@@ -270,5 +301,7 @@ async def _read_again(
         job = await parts.jobs.enqueue(tx, me.scope, "process", JobLane.SMALL, payload, key)
         if job.fresh:
             await parts.library.set_encoding(tx, me.scope, document, name)
+            if also is not None:
+                await also(tx)
             await parts.audit.record(tx, me.scope, "job.process", job.job, detail=told)
     return Processing(job_id=UUID(job.job), fresh=job.fresh, document_id=document)

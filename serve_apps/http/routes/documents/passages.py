@@ -21,10 +21,23 @@ EXPLAINED = 200  # candidates that are listed
 Boxes = list[tuple[int, float, float, float, float]]
 
 
+class MetricsShape(BaseModel):
+    """Quality of a chunk: Shannon `entropy` of its characters in bits; `coherence` with the chunks beside it by Jaccard
+    similarity of keywords; `density` of its sentences' vectors, null where none were made; `importance` of the three
+    with its place. All but entropy are 0 to 1.
+    """
+
+    entropy: float
+    coherence: float
+    density: float | None
+    importance: float
+
+
 class HitShape(BaseModel):
     """A passage: `spans` are [page, start, end] in page texts, `boxes` [page, x0, y0, x1, y1] in page fractions.
 
-    `caveats` say what its pages do not hold as text, or may have wrong.
+    `caveats` say what its pages do not hold as text, or may have wrong. `metrics` are of the chunk that was found. With
+    a `parent` (its number in the document) text, spans, boxes and pages are those of the parent of that chunk.
     """
 
     chunk_id: str
@@ -44,6 +57,8 @@ class HitShape(BaseModel):
     score: float
     scores: dict[str, float]
     caveats: list[PlacedCaveatShape]
+    metrics: MetricsShape | None
+    parent: int | None
     url: str
 
 
@@ -192,7 +207,8 @@ def hit_shape(hit: SearchHit) -> HitShape:
     """A passage as it is sent."""
     boxes, caveats = box_coordinates(hit.boxes), caveat_shapes(hit.caveats)
     spans = [(span.page, span.start, span.end) for span in hit.spans]
-    return copy_fields(HitShape, hit, spans=spans, boxes=boxes, caveats=caveats, url=_page_url(hit))
+    metrics = hit.metrics and MetricsShape(**asdict(hit.metrics))
+    return copy_fields(HitShape, hit, spans=spans, boxes=boxes, caveats=caveats, metrics=metrics, url=_page_url(hit))
 
 
 def by_document(hits: Sequence[SearchHit]) -> list[DocumentFound]:

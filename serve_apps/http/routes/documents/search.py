@@ -14,7 +14,7 @@ from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import MOST_AGENT, DocumentKey, Name, Question, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.document_shapes import ContentCounts
-from serve_apps.http.routes.documents.passages import Found, search_response
+from serve_apps.http.routes.documents.passages import Found, MetricsShape, search_response
 from serve_apps.retrieval.search.inspect_chunks import sample_index
 from serve_apps.retrieval.search.query import (
     BUDGETS,
@@ -204,7 +204,7 @@ AgentInPath = Annotated[Text, Path(max_length=MOST_AGENT, description="An agent'
 
 
 class SampleShape(BaseModel):
-    """A chunk as it lies in the index; `text` is its beginning."""
+    """A chunk as it lies in the index: `text` is its beginning, `method` cut it, `parent` is its parent's number."""
 
     chunk_id: str
     document_id: str
@@ -214,6 +214,9 @@ class SampleShape(BaseModel):
     text: str
     characters: int
     embedded: bool
+    method: str | None
+    metrics: MetricsShape | None
+    parent: int | None
 
 
 class Debug(BaseModel):

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import unicodedata
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
@@ -13,6 +13,7 @@ from uuid import UUID
 from fastapi import UploadFile
 
 from cluster.basics.errors import Invalid, TooLarge
+from cluster.state.db.postgres import Transaction
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import EnqueuedJob, JobLane
 from pipelines.documents.document import FailureReason, Unreadable, fingerprint_parts
@@ -123,12 +124,20 @@ async def _file_blocks(file: UploadFile) -> AsyncIterator[bytes]:
 
 
 async def start_job(
-    parts: AppDependencies, me: WorkspaceMember, kind: str, lane: JobLane, payload: Mapping[str, Any], key: str | None
+    parts: AppDependencies,
+    me: WorkspaceMember,
+    kind: str,
+    lane: JobLane,
+    payload: Mapping[str, Any],
+    key: str | None,
+    also: Callable[[Transaction], Awaitable[None]] | None = None,
 ) -> Started:
-    """Add a job, and write down who did; the same key is the same job."""
+    """Add a job, and write down who did; the same key is the same job. `also` is done with a new one, or neither is."""
     async with parts.database.transaction(me.scope) as tx:
         job: EnqueuedJob = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
         if job.fresh:
+            if also is not None:
+                await also(tx)
             await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)
         if job.fresh and kind == "reindex" and payload["agent_id"] is None:
             await parts.job_queries.supersede(tx, me.scope, job.job)
