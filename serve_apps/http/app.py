@@ -36,6 +36,7 @@ from serve_apps.http.routes.documents import (
     ingest,
     jobs,
     ocr_languages,
+    reprocess,
     scanning,
     search,
     tables,
@@ -63,7 +64,7 @@ from serve_apps.http.tracing import TracingMiddleware
 _ROUTES = (
     *(health, login_routes, accounts, deletion),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
-    *(search, ocr_languages, answers, ingest, scanning, documents, versions, graph, tables),
+    *(search, ocr_languages, answers, ingest, reprocess, scanning, documents, versions, graph, tables),
     *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, websocket),
 )

@@ -30,7 +30,7 @@ from pipelines.documents.index.generations import (
     WriteTarget,
 )
 from pipelines.documents.index.rebuild import IndexRebuild
-from pipelines.documents.ingest.arrivals import ArrivalIntake
+from pipelines.documents.ingest.arrivals import PREVIOUS, ArrivalIntake
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
@@ -38,6 +38,7 @@ from pipelines.documents.ingest.stages import FileTask, JobStages
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
 from pipelines.documents.store.page_codec import failure_to_json
+from pipelines.documents.store.reading_options import ReadingOptions, ReextractionRequest
 
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
@@ -176,10 +177,11 @@ class IngestionRunner:
             for key, one in arrivals.items()
         ]
         done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
+        asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 _refuse_slow(job, result.failure)
-                await self._intake.accept(job.lease, arrivals[result.key], result, ocr)
+                await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
                 done += 1
             if stopped():
                 break
@@ -247,7 +249,8 @@ class IngestionRunner:
         ]
         stored: dict[str, list[StoredPage]] = {}
         for page in final:
-            stored.setdefault(units[page.key].fingerprint, []).append(StoredPage(page.version, page.page))
+            options = ReadingOptions.from_json(units[page.key].payload.get("reading"))
+            stored.setdefault(units[page.key].fingerprint, []).append(StoredPage(page.version, page.page, options))
         async with self._jobs.writing(lease) as tx:
             for reading, some in stored.items():
                 await self._store.put_pages(tx, lease.scope, some, reading)
@@ -267,15 +270,21 @@ class IngestionRunner:
         if not units or stopped():
             return done
         async with self._count_attempts(lease, INDEX, units) as untouched:
-            async for indexed in self._choose_stages(len(units)).index(lease.scope, [VersionId(u.key) for u in units]):
+            begun = {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}
+            same = await self._store.revisions.same(lease.scope, lease.job, begun)
+            keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
+            async for indexed in self._choose_stages(len(units)).index(lease.scope, list(keys)):
                 for one in indexed:
-                    done += await self._write_index(lease, one, target, building)
-                    untouched.discard(one.version)
+                    done += await self._write_index(lease, one, target, building, keys[one.version])
+                    untouched.discard(keys[one.version])
                 if stopped():
                     break
         return done
 
-    async def _write_index(self, lease: JobLease, indexed: IndexedVersion, target: WriteTarget, building: bool) -> int:
+    async def _write_index(
+        self, lease: JobLease, indexed: IndexedVersion, target: WriteTarget, building: bool, key: str
+    ) -> int:
+        """Write one version and settle its unit; another `key` is of a new reading that came to the same as it."""
         if indexed.broken:
             raise BrokenVectors(f"vectors of version {indexed.version}")
         if building and indexed.vectors is None:
@@ -283,10 +292,12 @@ class IngestionRunner:
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
-            settled = UnitOutcome(indexed.version, UnitStatus.DONE)
+            settled = UnitOutcome(key, UnitStatus.DONE)
             if not building:
                 standing = await self._generations.standing(tx, lease.scope, indexed.version)
-                settled = index_settled(indexed.version, standing)
+                settled = index_settled(key, standing, same=key != indexed.version)
+            if key != indexed.version:
+                await self._store.revisions.drop(tx, lease.scope, key, indexed.version)
             await self._jobs.settle(tx, lease, INDEX, [settled])
             if self._graph:
                 await self._graph.expect(tx, lease, indexed.version)

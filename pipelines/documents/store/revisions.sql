@@ -1,0 +1,69 @@
+-- base: The version that a new reading begins from: of the newest bytes the one that readers see, or else the newest.
+select v.id, v.file_hash, v.file_size, v.kind, v.location, v.page_count, d.current_version
+from documents d join document_versions v on v.document_id = d.id and v.workspace_id = d.workspace_id
+where d.id = %(document)s and d.workspace_id = %(workspace)s and v.file_hash = (
+    select n.file_hash from document_versions n where n.document_id = d.id and n.workspace_id = d.workspace_id
+    order by n.created_at desc, n.id limit 1)
+order by v.id = d.current_version desc nulls last, v.created_at desc, v.id limit 1;
+
+-- uploaded: Where the newest bytes of an upload are that never became a version.
+select d.metadata->'uploads'->>-1 as location from documents d
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- hold: A document that is to be read again, held so that of two who ask at once the second sees the first's job.
+select d.id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s for no key update;
+
+-- at_work: A job that has yet to read this document, other than this one.
+select j.id from documents d join jobs j on j.workspace_id = d.workspace_id
+where d.id = %(document)s and d.workspace_id = %(workspace)s and j.state in ('queued', 'running') and j.id <> %(job)s
+  and (j.kind = 'process' and j.payload->>'document_id' = d.id and j.payload ? 'reading'
+       or exists (select from units u where u.job_id = j.id and u.stage = 'survey' and u.key = d.origin
+                    and u.status = 'pending')
+       or exists (select from units u join document_versions v on v.id = u.subject
+                  where u.job_id = j.id and u.stage in ('read', 'index') and u.status = 'pending'
+                    and v.document_id = d.id and v.id is distinct from d.current_version))
+order by j.created_at limit 1;
+
+-- begin: A document of which nothing can be found yet is being worked on; another stays what it is until the switch.
+update documents d set status = 'processing', failure = null
+where d.id = %(document)s and d.workspace_id = %(workspace)s and d.current_version is null;
+
+-- put_revision: A version of the same bytes beside the one it begins from.
+insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
+values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(file_size)s, %(kind)s, %(location)s,
+        %(page_count)s)
+on conflict (id) do nothing;
+
+-- carry: Take over pages that are not to be read again, with all that is known of their reading.
+insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence, attempts,
+                   ms, fingerprint, failure, caveats, read_at, reading)
+select %(version)s, p.number, n.id, p.document_id, p.tenant_id, p.workspace_id, p.text, p.words, p.engine, p.confidence,
+       p.attempts, p.ms, p.fingerprint, p.failure, p.caveats, p.read_at, p.reading
+from unnest(%(numbers)s::int[], %(ids)s::text[]) as n(number, id)
+join pages p on p.version_id = %(base)s and p.workspace_id = %(workspace)s and p.number = n.number
+returning number;
+
+-- same: Of new readings whose pages all came to what the version before has, that version; not where a page has failed
+-- in this job, which may be retried.
+select v.id as version, b.id as base
+from unnest(%(versions)s::text[], %(bases)s::text[]) as n(version, base)
+join document_versions v on v.id = n.version and v.workspace_id = %(workspace)s
+join document_versions b on b.id = n.base and b.workspace_id = v.workspace_id and b.page_count = v.page_count
+join documents d on d.id = v.document_id and d.current_version = b.id
+where not exists (select from units u where u.job_id = %(job)s and u.stage = 'read' and u.subject = v.id
+                    and u.status = 'failed')
+  and not exists (
+    select from (select * from pages p where p.version_id = v.id and p.workspace_id = v.workspace_id) fresh
+    full join (select * from pages p where p.version_id = b.id and p.workspace_id = v.workspace_id) old using (number)
+    where (fresh.text, fresh.words, fresh.engine, fresh.confidence, fresh.failure, fresh.caveats)
+          is distinct from (old.text, old.words, old.engine, old.confidence, old.failure, old.caveats));
+
+-- adopt: The version before was read the same way by now: a later look at the file goes by that.
+update pages old set fingerprint = p.fingerprint, reading = p.reading, attempts = p.attempts, ms = p.ms, read_at = p.read_at
+from pages p
+where p.version_id = %(version)s and p.workspace_id = %(workspace)s and old.version_id = %(base)s
+  and old.workspace_id = p.workspace_id and old.number = p.number and old.fingerprint <> p.fingerprint;
+
+-- drop: A new reading that came to nothing new.
+delete from document_versions v where v.id = %(version)s and v.workspace_id = %(workspace)s
+  and not exists (select from documents d where d.current_version = v.id);
