@@ -1,4 +1,4 @@
-"""What a person asks of a reading: which pages are to be read again, by which OCR strategy and in which languages."""
+"""Wishes for a reading: the pages to read again, the OCR strategy and the languages of scans."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.document import DocumentId, VersionId, page_id
 from pipelines.documents.store.page_quota import refuse_beyond
 
-FOLDER = "file:"
+FOLDER = ("file:", "fileb:")  # origins that say where the file is
 
 
 class VersionRevisions:
