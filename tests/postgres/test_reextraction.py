@@ -157,6 +157,7 @@ async def test_the_same_key_is_the_same_job_also_when_it_has_ended(
     later = (await reprocess(operator, document, "once", **asked)).json()
     assert {one["job_id"] for one in (first, waiting, later)} == {first["job_id"]}
     assert [one["fresh"] for one in (first, waiting, later)] == [True, False, False]
+    assert [one["status"] for one in (first, waiting, later)] == ["queued", "queued", "completed"]
     assert rows(admin_dsn, "select count(*) from document_versions") == [(2,)]
     other = await reprocess(operator, document, "once", pages="2")
     assert (other.status_code, other.json()["code"]) == (409, "conflict")

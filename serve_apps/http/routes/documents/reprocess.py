@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from cluster.basics.errors import Invalid
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
-from cluster.state.work.jobs import EnqueuedJob, JobLane
+from cluster.state.work.jobs import EnqueuedJob, JobLane, JobState
 from pipelines.documents.ocr.easyocr import FIX as EASYOCR_FIX
 from pipelines.documents.ocr.installed import installed_languages
 from pipelines.documents.store.blobs import BlobStore, Location
@@ -96,8 +96,8 @@ async def process(
     told: dict[str, Any] = {"document_id": document_id, "reading": request.as_json()}
     told |= {} if asked.encoding is None else {"encoding": encoding}
     job = await _start_reading(parts, me, {**row, "location": location}, told, idempotency_key)
-    state = await wait_for_job(parts, me, job.job, wait) if wait else Processing.model_fields["status"].default
-    response.status_code = 200 if state in ENDS else 202
+    state = await wait_for_job(parts, me, job.job, wait) if wait or not job.fresh else str(JobState.QUEUED)
+    response.status_code = 200 if wait and state in ENDS else 202
     return Processing(job_id=UUID(job.job), status=state, fresh=job.fresh, document_id=document_id)
 
 
