@@ -10,6 +10,7 @@ import httpx
 import psycopg
 import pytest
 
+from cluster.basics.errors import LeaseLost
 from cluster.basics.scope import Role
 from cluster.state.work.jobs import JobLane
 from pipelines.documents.document import FailureReason, Page, Unreadable
@@ -240,6 +241,45 @@ async def test_a_retry_reads_what_failed_as_the_request_asked(
     await reading.run(JobLane.SMALL)
     assert await texts(operator, document) == ["one", "FAIL (tesseract)", "three (tesseract)"]
     assert (await shown(operator, document))["status"] == "completed"
+
+
+async def test_a_page_that_failed_and_was_not_asked_for_stays_a_page_that_failed(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    document = await uploaded(operator, reading, "one", "FAIL", "PICTURE")
+    job = await read_again(operator, reading, document, pages="1", strategy="tesseract")
+    after = await shown(operator, document)
+    assert (job["state"], job["outcome"]["partial"], after["status"]) == ("partial", 1, "partial")
+    assert (after["pages"]["failed"], after["pages"]["with_caveats"]) == (1, 1)
+    assert await texts(operator, document) == ["one (tesseract)", "", "PICTURE"]
+
+
+async def test_pages_that_are_cut_otherwise_now_are_all_read(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    """Page 2 of the version before would be another part of the file by now."""
+    reading.reader.most_pages = 2
+    document = await uploaded(operator, reading)
+    reading.reader.most_pages = None
+    job = await read_again(operator, reading, document, pages="2")
+    assert (job["state"], job["pages"]["expected"]) == ("completed", 3)
+    assert await texts(operator, document) == list(PAGES)
+
+
+async def test_a_zombie_that_wakes_after_its_lease_writes_nothing_of_a_new_reading(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    document = await uploaded(operator, reading)
+    await reprocess(operator, document, strategy="tesseract")
+    zombie = await reading.claim(lane=JobLane.SMALL, lease=0.01)
+    await asyncio.sleep(0.05)
+    await reading.run(JobLane.SMALL, owner="worker-2")
+    version = (await shown(operator, document))["version_id"]
+    reading.reader.use((), None)
+    with pytest.raises(LeaseLost):
+        await reading.runner().turn(zombie, await reading.recipe(), lambda: False)
+    assert (await shown(operator, document))["version_id"] == version
+    assert await texts(operator, document) == [f"{page} (tesseract)" for page in PAGES]
 
 
 async def test_a_later_look_at_the_file_neither_undoes_it_nor_reads_anything(
