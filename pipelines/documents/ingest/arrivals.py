@@ -87,7 +87,7 @@ class ArrivalIntake:
 
         Args:
             ocr: the workspace's languages of scans.
-            asked: by whom the file is to be read again whatever is stored of it.
+            asked: a person's request to read the file again, whatever is stored of it.
         """
         known = await self._store.known(lease.scope, arrival.document(lease.scope), result.file_hash)
         if (arrival.refresh or arrival.source_type == "upload") and not known.exists:
