@@ -243,6 +243,39 @@ async def test_a_retry_reads_what_failed_as_the_request_asked(
     assert (await shown(operator, document))["status"] == "completed"
 
 
+async def test_a_page_that_was_good_and_fails_now_keeps_the_version_before(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    """An engine that is missing fails every page, a timeout one: neither takes from readers what they have."""
+    document = await uploaded(operator, reading, "one", "WEAK two", "three")
+    before = await shown(operator, document)
+    reading.reader.fail_word = "WEAK"
+    job = await read_again(operator, reading, document, strategy="tesseract")
+    assert (job["state"], job["outcome"]["failed"], job["outcome"]["completed"]) == ("failed", 1, 0)
+    after = await shown(operator, document)
+    same = ("version_id", "status", "failure", "chunks")
+    assert [after.get(name) for name in same] == [before.get(name) for name in same]
+    assert await texts(operator, document) == ["one", "WEAK two", "three"]
+    failed = (await operator.get(f"/api/jobs/{job['id']}/failures")).json()["items"]
+    assert any("page 2 was not read" in one["failure"]["detail"] for one in failed)
+    reading.reader.fail_word = "never"
+    reading.reader.use((), None)
+    await operator.post(f"/api/jobs/{job['id']}/retry")
+    await reading.run(JobLane.SMALL)
+    assert await texts(operator, document) == [f"{page} (tesseract)" for page in ("one", "WEAK two", "three")]
+
+
+async def test_a_page_that_fails_again_and_nothing_else_is_no_new_version(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    document = await uploaded(operator, reading, "one", "FAIL", "three")
+    before = await shown(operator, document)
+    for _ in range(2):
+        job = await read_again(operator, reading, document)
+        assert (job["state"], job["outcome"]["failed"]) == ("failed", 1)
+    assert (await shown(operator, document))["version_id"] == before["version_id"]
+
+
 async def test_a_page_that_failed_and_was_not_asked_for_stays_a_page_that_failed(
     api: Api, operator: httpx.AsyncClient, reading: Bench
 ) -> None:

@@ -266,11 +266,12 @@ class IngestionRunner:
     ) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
         done = await self._give_up_index(lease, [u for u in pending if u.attempts >= _most_deaths(self._read)])
-        units = _suspects_apart(pending, self._read)
+        left, held = await self._hold_back(lease, pending)
+        done, units = done + held, _suspects_apart(left, self._read)
         if not units or stopped():
             return done
         async with self._count_attempts(lease, INDEX, units) as untouched:
-            begun = {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}
+            begun = _readings_by_base(units)
             same = await self._store.revisions.same(lease.scope, lease.job, begun)
             keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
             async for indexed in self._choose_stages(len(units)).index(lease.scope, list(keys)):
@@ -280,6 +281,15 @@ class IngestionRunner:
                 if stopped():
                     break
         return done
+
+    async def _hold_back(self, lease: JobLease, pending: Sequence[WorkUnit]) -> tuple[list[WorkUnit], int]:
+        """End new readings that would take text from readers; what is left, and how many ended."""
+        setbacks = await self._store.revisions.setbacks(lease.scope, lease.job, _readings_by_base(pending))
+        if setbacks:
+            settled = [UnitOutcome(k, UnitStatus.FAILED, failure_to_json(why)) for k, why in setbacks.items()]
+            async with self._jobs.writing(lease) as tx:
+                await self._jobs.settle(tx, lease, INDEX, settled)
+        return [unit for unit in pending if unit.key not in setbacks], len(setbacks)
 
     async def _write_index(
         self, lease: JobLease, indexed: IndexedVersion, target: WriteTarget, building: bool, key: str
@@ -342,6 +352,11 @@ def _suspects_apart(pending: Sequence[WorkUnit], read: ReadSettings) -> list[Wor
     left = [unit for unit in pending if unit.attempts < _most_deaths(read)]
     suspects = [unit for unit in left if unit.attempts >= max(1, read.max_attempts - 1)]
     return suspects[:1] or left
+
+
+def _readings_by_base(units: Sequence[WorkUnit]) -> dict[str, str]:
+    """New readings among index units, by the version that each began from."""
+    return {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}
 
 
 def _given_up(unit: WorkUnit) -> ReadPage:

@@ -7,7 +7,8 @@ from typing import Any
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from pipelines.documents.document import DocumentId, VersionId, page_id
+from pipelines.documents.document import DocumentId, Failure, FailureReason, VersionId, page_id
+from pipelines.documents.store.page_codec import failure_from_json
 from pipelines.documents.store.page_quota import refuse_beyond
 
 FOLDER = ("file:", "fileb:")  # origins that say where the file is
@@ -79,8 +80,26 @@ class VersionRevisions:
         rows = await self._db.read(scope, self._sql["same"], workspace=scope.workspace, **named)
         return {row["version"]: row["base"] for row in rows}
 
+    async def setbacks(self, scope: Scope, job: str, bases: Mapping[str, str]) -> Mapping[str, Failure]:
+        """Of new readings by the version each began from, those that readers are not to get, and why.
+
+        Pages failed, and those were good before, or nothing else came out differently.
+        """
+        if not bases:
+            return {}
+        named = {"versions": list(bases), "bases": list(bases.values()), "job": job}
+        rows = await self._db.read(scope, self._sql["setbacks"], workspace=scope.workspace, **named)
+        return {row["version"]: _explain_setback(row["number"], failure_from_json(row["failure"])) for row in rows}
+
     async def drop(self, tx: Transaction, scope: Scope, version: str, base: str) -> None:
         """Remove a reading that came to the same as `base`, which takes over how its pages were read."""
         named = {"version": version, "workspace": scope.workspace}
         await tx.run(self._sql["adopt"], **named, base=base)
         await tx.run(self._sql["drop"], **named)
+
+
+def _explain_setback(number: int, failure: Failure | None) -> Failure:
+    """The end of a reading of which readers get nothing, by the first page that failed."""
+    reason = FailureReason.CRASHED if failure is None else failure.reason
+    why = "" if failure is None or not failure.detail else f" ({failure.detail})"
+    return Failure("index", reason, f"page {number} was not read{why}: readers keep the version before", retryable=True)

@@ -58,6 +58,28 @@ where not exists (select from units u where u.job_id = %(job)s and u.stage = 're
     where (fresh.text, fresh.words, fresh.engine, fresh.confidence, fresh.failure, fresh.caveats)
           is distinct from (old.text, old.words, old.engine, old.confidence, old.failure, old.caveats));
 
+-- setbacks: Of new readings in which pages failed, those that readers would lose text by, or get nothing new from; each with
+-- the first page that failed and why.
+select v.id as version, f.number, f.failure
+from unnest(%(versions)s::text[], %(bases)s::text[]) as n(version, base)
+join document_versions v on v.id = n.version and v.workspace_id = %(workspace)s
+join document_versions b on b.id = n.base and b.workspace_id = v.workspace_id
+join documents d on d.id = v.document_id and d.current_version = b.id
+cross join lateral (
+    -- Pages that are cut otherwise now are not those that were: whatever failed may have been read before.
+    select p.number, p.failure, o.lost from pages p cross join lateral (
+        select exists (select from pages o where o.version_id = b.id and o.workspace_id = v.workspace_id
+                         and o.failure is null and (o.number = p.number or b.page_count <> v.page_count)) as lost) o
+    where p.version_id = v.id and p.workspace_id = v.workspace_id and p.failure is not null
+    order by o.lost desc, p.number limit 1) f
+where f.lost or b.page_count = v.page_count and not exists (
+    select from (select * from pages p where p.version_id = v.id and p.workspace_id = v.workspace_id) fresh
+    full join (select * from pages p where p.version_id = b.id and p.workspace_id = v.workspace_id) old using (number)
+    where (fresh.text, fresh.words, fresh.engine, fresh.confidence, fresh.failure, fresh.caveats)
+          is distinct from (old.text, old.words, old.engine, old.confidence, old.failure, old.caveats))
+  and exists (select from units u where u.job_id = %(job)s and u.stage = 'read' and u.subject = v.id
+                and u.status = 'failed');
+
 -- adopt: The version before was read the same way by now: a later look at the file goes by that.
 update pages old set fingerprint = p.fingerprint, reading = p.reading, attempts = p.attempts, ms = p.ms, read_at = p.read_at
 from pages p
