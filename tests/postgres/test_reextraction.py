@@ -467,8 +467,8 @@ async def test_whoever_waits_gets_the_end(api: Api, operator: httpx.AsyncClient,
     assert (answer.status_code, answer.json()["status"], answer.json()["document_id"]) == (200, "completed", document)
 
 
-async def test_a_reading_that_a_newer_file_has_overtaken_changes_nothing(
-    api: Api, operator: httpx.AsyncClient, reading: Bench
+async def test_a_reading_that_a_newer_file_has_overtaken_changes_nothing_and_says_so(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, admin_dsn: str
 ) -> None:
     document = await uploaded(operator, reading)
     await reprocess(operator, document, strategy="tesseract")
@@ -479,6 +479,30 @@ async def test_a_reading_that_a_newer_file_has_overtaken_changes_nothing(
     await reading.jobs.release(claimed.lease)
     await reading.run(JobLane.SMALL)
     assert await texts(operator, document) == newer and (await shown(operator, document))["status"] == "completed"
+    job = (await operator.get(f"/api/jobs/{claimed.lease.job}")).json()
+    assert (job["state"], job["outcome"]["unchanged"], job["outcome"]["failed"]) == ("failed", 0, 1)
+    (failed,) = (await operator.get(f"/api/jobs/{job['id']}/failures")).json()["items"]
+    assert (failed["document_id"], "newer version" in failed["failure"]["detail"]) == (document, True)
+    assert rows(admin_dsn, "select count(*), sum(pages) from document_versions, tenant_pages") == [(2, 12)]
+
+
+async def test_a_scan_beside_a_reading_does_not_discard_it(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, tmp_path: Path, admin_dsn: str
+) -> None:
+    """Other settings since, so the scan has each page of the current version to read, too."""
+    (tmp_path / "scans" / "light.txt").write_text("\f".join(PAGES))
+    document = await scanned(operator, reading)
+    before = await shown(operator, document)
+    reading.read_fingerprint = "reader-2"
+    started = (await reprocess(operator, document, strategy="tesseract")).json()
+    claimed = await reading.claim(lane=JobLane.SMALL)
+    await reading.runner().turn(claimed, await reading.recipe(), lambda: True)  # surveyed
+    reading.reader.use((), None)
+    await scanned(operator, reading)
+    assert (await shown(operator, document))["version_id"] == before["version_id"]
+    await reading.jobs.release(claimed.lease)
+    assert await reading.run(JobLane.SMALL) == started["job_id"]
+    assert await texts(operator, document) == [f"{page} (tesseract)" for page in PAGES]
 
 
 async def test_pages_of_a_new_reading_count_against_the_quota(

@@ -182,9 +182,9 @@ cross join lateral (
     select d.id, d.filename from documents d
     where u.stage = 'survey' and d.origin = u.key and d.workspace_id = u.workspace_id
     union all
-    select d.id, d.filename from document_versions v
-    join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
-    where u.stage <> 'survey' and v.id = u.subject and v.workspace_id = u.workspace_id
+    (select d.id, d.filename from document_versions v
+     join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+     where u.stage <> 'survey' and v.id in (u.subject, u.payload->>'previous') and v.workspace_id = u.workspace_id limit 1)
 ) d
 where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.status = 'failed'
 order by u.position offset %(skip)s limit %(limit)s;

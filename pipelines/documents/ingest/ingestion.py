@@ -276,7 +276,7 @@ class IngestionRunner:
             keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
             async for indexed in self._choose_stages(len(units)).index(lease.scope, list(keys)):
                 for one in indexed:
-                    done += await self._write_index(lease, one, target, building, keys[one.version])
+                    done += await self._write_index(lease, one, target, building, keys[one.version], begun)
                     untouched.discard(keys[one.version])
                 if stopped():
                     break
@@ -292,9 +292,20 @@ class IngestionRunner:
         return [unit for unit in pending if unit.key not in setbacks], len(setbacks)
 
     async def _write_index(
-        self, lease: JobLease, indexed: IndexedVersion, target: WriteTarget, building: bool, key: str
+        self,
+        lease: JobLease,
+        indexed: IndexedVersion,
+        target: WriteTarget,
+        building: bool,
+        key: str,
+        begun: Mapping[str, str],
     ) -> int:
-        """Write one version and settle its unit; another `key` is of a new reading that came to the same as it."""
+        """Write one version and settle its unit.
+
+        Args:
+            key: of the unit; another one is of a new reading that came to the same as the version.
+            begun: the version that each new reading began from.
+        """
         if indexed.broken:
             raise BrokenVectors(f"vectors of version {indexed.version}")
         if building and indexed.vectors is None:
@@ -306,6 +317,9 @@ class IngestionRunner:
             if not building:
                 standing = await self._generations.standing(tx, lease.scope, indexed.version)
                 settled = index_settled(key, standing, same=key != indexed.version)
+                if standing is None and key in begun:
+                    why = await self._store.revisions.drop_overtaken(tx, lease.scope, key, begun[key])
+                    settled = settled if why is None else UnitOutcome(key, UnitStatus.FAILED, failure_to_json(why))
             if key != indexed.version:
                 await self._store.revisions.drop(tx, lease.scope, key, indexed.version)
             await self._jobs.settle(tx, lease, INDEX, [settled])

@@ -53,12 +53,16 @@ values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(fil
 on conflict (id) do update set failure = excluded.failure, processed_date = now(),
     status = case when documents.current_version is null then 'failed' else documents.status end;
 
--- put_version: Add a version once; bytes that come back are the newest again, wherever they lie now.
-insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
+-- put_version: Add a version once; bytes that come back are the newest again, wherever they lie now. What readers have stays
+-- as old as it is while nothing but readings of the same bytes is newer: those that are under way are to follow it.
+insert into document_versions as there (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
 values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(file_size)s, %(kind)s, %(location)s,
         %(page_count)s)
 on conflict (id) do update set location = excluded.location, kind = excluded.kind, page_count = excluded.page_count,
-    created_at = clock_timestamp()
+    created_at = case when exists (select from documents d where d.id = there.document_id and d.current_version = there.id)
+        and not exists (select from document_versions n where n.document_id = there.document_id
+                          and n.created_at > there.created_at and n.file_hash <> there.file_hash)
+        then there.created_at else clock_timestamp() end
 returning xmax = 0 as fresh;
 
 -- drop_pages_beyond: Pages of an earlier reading that cut the same bytes into more of them.

@@ -91,6 +91,14 @@ class VersionRevisions:
         rows = await self._db.read(scope, self._sql["setbacks"], workspace=scope.workspace, **named)
         return {row["version"]: _explain_setback(row["number"], failure_from_json(row["failure"])) for row in rows}
 
+    async def drop_overtaken(self, tx: Transaction, scope: Scope, version: str, base: str) -> Failure | None:
+        """Remove a reading whose readers have a newer version; None where the document is gone."""
+        named = {"workspace": scope.workspace}
+        if await tx.one(self._sql["overtaken"], **named, base=base) is None:
+            return None
+        await tx.run(self._sql["drop"], **named, version=version)
+        return Failure("index", FailureReason.ABANDONED, "readers have a newer version of the document")
+
     async def drop(self, tx: Transaction, scope: Scope, version: str, base: str) -> None:
         """Remove a reading that came to the same as `base`, which takes over how its pages were read."""
         named = {"version": version, "workspace": scope.workspace}

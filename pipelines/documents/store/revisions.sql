@@ -80,12 +80,16 @@ where f.lost or b.page_count = v.page_count and not exists (
   and exists (select from units u where u.job_id = %(job)s and u.stage = 'read' and u.subject = v.id
                 and u.status = 'failed');
 
+-- overtaken: The document of the version that a reading began from; no row where it is gone.
+select d.id from document_versions b join documents d on d.id = b.document_id and d.workspace_id = b.workspace_id
+where b.id = %(base)s and b.workspace_id = %(workspace)s;
+
 -- adopt: The version before was read the same way by now: a later look at the file goes by that.
 update pages old set fingerprint = p.fingerprint, reading = p.reading, attempts = p.attempts, ms = p.ms, read_at = p.read_at
 from pages p
 where p.version_id = %(version)s and p.workspace_id = %(workspace)s and old.version_id = %(base)s
   and old.workspace_id = p.workspace_id and old.number = p.number and old.fingerprint <> p.fingerprint;
 
--- drop: A new reading that came to nothing new.
+-- drop: A new reading that readers never get.
 delete from document_versions v where v.id = %(version)s and v.workspace_id = %(workspace)s
   and not exists (select from documents d where d.current_version = v.id);
