@@ -517,3 +517,85 @@ async def test_pages_of_a_new_reading_count_against_the_quota(
         job = await read_again(client, reading, document, strategy="tesseract")
         assert job["state"] == "failed"
         assert await texts(client, document) == list(PAGES)
+
+
+async def test_an_older_job_does_not_read_into_a_version_that_was_replaced(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    """Its pages would reach nobody while it said that all is well."""
+    sent = await operator.post("/api/documents/upload", files={"file": ("a.txt", b"one\fFAIL\fthree")})
+    await reading.run(JobLane.SMALL)
+    upload, document = sent.json()["job_id"], str(sent.json()["document_id"])
+    await read_again(operator, reading, document, pages="1", strategy="tesseract")
+    reading.reader.fail_word = "never"
+    refused = await operator.post(f"/api/jobs/{upload}/retry")
+    assert (refused.status_code, "reprocess" in refused.json()["fix"]) == (409, True)
+    assert (await operator.get(f"/api/jobs/{upload}")).json()["state"] == "partial"
+    reading.reader.use((), None)
+    await read_again(operator, reading, document, pages="2")
+    assert await texts(operator, document) == ["one (tesseract)", "FAIL", "three"]
+
+
+async def test_a_retry_leaves_out_what_was_replaced_and_does_the_rest(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "scans" / f"{name}.txt").write_text(f"{name}\fFAIL\fthree")
+    scan = (await operator.post("/api/documents/batch-scan", json={"path": "."})).json()["job_id"]
+    await reading.run(JobLane.BULK)
+    items = (await operator.get("/api/documents/")).json()["items"]
+    a, b = [str(one["id"]) for one in sorted(items, key=lambda one: str(one["filename"]))]
+    await read_again(operator, reading, a, pages="1", strategy="tesseract")
+    reading.reader.fail_word = "never"
+    reading.reader.use((), None)
+    assert (await operator.post(f"/api/jobs/{scan}/retry")).status_code == 202
+    await reading.run(JobLane.BULK)
+    assert [await texts(operator, one) for one in (a, b)] == [["a (tesseract)", "", "three"], ["b", "FAIL", "three"]]
+    assert (await operator.get(f"/api/jobs/{scan}")).json()["state"] == "partial", "it has not mended the first"
+
+
+async def test_a_resumed_job_does_not_read_beside_another_one(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    document = await uploaded(operator, reading)
+    jobs = []
+    for strategy in ("tesseract", "cascade"):
+        jobs.append((await reprocess(operator, document, strategy=strategy)).json()["job_id"])
+        claimed = await reading.claim(lane=JobLane.SMALL)
+        await reading.runner().turn(claimed, await reading.recipe(), lambda: True)  # surveyed
+        await reading.jobs.release(claimed.lease)
+        if strategy == "tesseract":
+            await operator.post(f"/api/jobs/{jobs[0]}/cancel")
+    refused = await operator.post(f"/api/jobs/{jobs[0]}/resume")
+    assert (refused.status_code, jobs[1] in refused.json()["detail"]) == (409, True)
+    await reading.run(JobLane.SMALL)
+    refused = await operator.post(f"/api/jobs/{jobs[0]}/resume")
+    assert (refused.status_code, "newer" in refused.json()["detail"]) == (409, True)
+    assert (await operator.get(f"/api/jobs/{jobs[0]}")).json()["state"] == "cancelled"
+    assert await texts(operator, document) == [f"{page} (cascade)" for page in PAGES]
+
+
+async def test_an_upload_that_is_resumed_does_not_read_beside_a_reading(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    sent = await operator.post("/api/documents/upload", files={"file": ("a.txt", "\f".join(PAGES).encode())})
+    upload, document = sent.json()["job_id"], sent.json()["document_id"]
+    await operator.post(f"/api/jobs/{upload}/cancel")
+    started = (await reprocess(operator, document)).json()["job_id"]
+    refused = await operator.post(f"/api/jobs/{upload}/resume")
+    # Nothing of it is planned, so it is known by its request alone.
+    assert (refused.status_code, started in refused.json()["detail"]) == (409, True)
+
+
+async def test_a_scan_that_is_about_to_read_a_page_is_not_read_beside(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, tmp_path: Path
+) -> None:
+    """Pages that are taken over would be those from before the scan."""
+    (tmp_path / "scans" / "light.txt").write_text("\f".join(PAGES))
+    document = await scanned(operator, reading)
+    reading.read_fingerprint = "reader-2"
+    scan = (await operator.post("/api/documents/batch-scan", json={"path": "."})).json()["job_id"]
+    claimed = await reading.claim(lane=JobLane.BULK)
+    await reading.runner().turn(claimed, await reading.recipe(), lambda: True)  # surveyed
+    refused = await reprocess(operator, document, pages="1")
+    assert (refused.status_code, scan in refused.json()["detail"]) == (409, True)

@@ -217,10 +217,14 @@ update jobs set state = 'queued', cancel_requested = false, finished_at = null, 
     vain_claims = 0
 where id = %(job)s and workspace_id = %(workspace)s and state in ('cancelled', 'failed', 'partial') returning state;
 
+-- worthwhile: Whether anything is left to do that is not in vain; a job without a plan has all of it before it.
+select j.id from jobs j where j.id = %(job)s and j.workspace_id = %(workspace)s and (j.phase <> 'run' or exists (
+    select from units u where u.job_id = j.id and u.status = 'pending' and u.subject <> all(%(vain)s::text[])));
+
 -- reopen_failed: Failed units are to be done again, with new attempts.
 with reopened as (
     update units set status = 'pending', attempts = 0, failure = null, settled_at = null
-    where job_id = %(job)s and workspace_id = %(workspace)s and status = 'failed'
+    where job_id = %(job)s and workspace_id = %(workspace)s and status = 'failed' and subject <> all(%(vain)s::text[])
     returning stage, subject
 ), counted as (
     update job_progress p set failed = p.failed - r.count

@@ -43,6 +43,22 @@ class VersionRevisions:
                 fix=f"Wait for it, or cancel it: POST /api/jobs/{row['id']}/cancel.",
             )
 
+    async def refuse_beside(self, tx: Transaction, scope: Scope, job: str) -> None:
+        """Raise Conflict where a job that goes on would read beside another one: either was asked to read again."""
+        named = {"workspace": scope.workspace, "job": job}
+        if asked := await tx.one(self._sql["asked"], **named):
+            await self.refuse_while_read(tx, scope, asked["document"], job)
+        elif row := await tx.one(self._sql["read_beside"], **named):
+            raise Conflict(
+                f"job {row['id']} is reading document {row['document']}",
+                fix=f"Wait for it, or cancel it: POST /api/jobs/{row['id']}/cancel.",
+            )
+
+    async def superseded(self, tx: Transaction, scope: Scope, job: str) -> list[str]:
+        """Versions left to a job of which readers would never hear: they have newer ones."""
+        rows = await tx.all(self._sql["superseded"], workspace=scope.workspace, job=job)
+        return [row["subject"] for row in rows]
+
     async def open(
         self,
         tx: Transaction,

@@ -21,8 +21,37 @@ where d.id = %(document)s and d.workspace_id = %(workspace)s and j.state in ('qu
                     and u.status = 'pending')
        or exists (select from units u join document_versions v on v.id = u.subject
                   where u.job_id = j.id and u.stage in ('read', 'index') and u.status = 'pending'
-                    and v.document_id = d.id and v.id is distinct from d.current_version))
+                    and v.document_id = d.id and (u.stage = 'read' or v.id is distinct from d.current_version)))
 order by j.created_at limit 1;
+
+-- asked: The document that a job was asked to read again; no row where it is another job.
+select j.payload->>'document_id' as document from jobs j
+where j.id = %(job)s and j.workspace_id = %(workspace)s and j.kind = 'process' and j.payload ? 'reading';
+
+-- read_beside: A job that was asked to read one of the documents again that are left to this one, planned or not.
+select j.id, d.id as document from jobs j
+join documents d on d.id = j.payload->>'document_id' and d.workspace_id = j.workspace_id
+where j.workspace_id = %(workspace)s and j.state in ('queued', 'running') and j.id <> %(job)s
+  and j.kind = 'process' and j.payload ? 'reading' and (exists (
+    select from jobs o where o.id = %(job)s and o.workspace_id = j.workspace_id and o.phase = 'plan'
+      and o.payload->'files' @> jsonb_build_array(jsonb_build_object('origin', d.origin))) or exists (
+    select from units u where u.job_id = %(job)s and u.workspace_id = j.workspace_id and u.status = 'pending'
+      and (u.stage = 'survey' and u.key = d.origin
+           or u.stage in ('read', 'index') and u.subject in (
+             select v.id from document_versions v where v.document_id = d.id))))
+order by j.created_at limit 1;
+
+-- superseded: Versions that a job was to read, and has not to the end, of which readers would never hear: they have a newer
+-- one, or it was a reading that is gone.
+select distinct u.subject from units u
+left join document_versions v on v.id = u.subject and v.workspace_id = u.workspace_id
+left join documents d on d.id = v.document_id
+left join document_versions c on c.id = d.current_version
+where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage in ('read', 'index')
+  and u.status in ('pending', 'failed')
+  and (c.created_at > v.created_at or v.id is null and exists (
+         select from units i join document_versions b on b.id = i.payload->>'previous'
+         where i.job_id = u.job_id and i.stage = 'index' and i.subject = u.subject));
 
 -- begin: A document of which nothing can be found yet is being worked on; another stays what it is until the switch.
 update documents d set status = 'processing', failure = null
