@@ -558,14 +558,13 @@ async def test_a_resumed_job_does_not_read_beside_another_one(
     api: Api, operator: httpx.AsyncClient, reading: Bench
 ) -> None:
     document = await uploaded(operator, reading)
-    jobs = []
-    for strategy in ("tesseract", "cascade"):
-        jobs.append((await reprocess(operator, document, strategy=strategy)).json()["job_id"])
-        claimed = await reading.claim(lane=JobLane.SMALL)
-        await reading.runner().turn(claimed, await reading.recipe(), lambda: True)  # surveyed
-        await reading.jobs.release(claimed.lease)
-        if strategy == "tesseract":
-            await operator.post(f"/api/jobs/{jobs[0]}/cancel")
+    jobs = [(await reprocess(operator, document, strategy="tesseract")).json()["job_id"]]
+    claimed = await reading.claim(lane=JobLane.SMALL)
+    await reading.runner().turn(claimed, await reading.recipe(), lambda: True)  # surveyed
+    await reading.jobs.release(claimed.lease)
+    await operator.post(f"/api/jobs/{jobs[0]}/cancel")
+    reading.reader.use((), None)
+    jobs.append((await reprocess(operator, document, strategy="cascade")).json()["job_id"])
     refused = await operator.post(f"/api/jobs/{jobs[0]}/resume")
     assert (refused.status_code, jobs[1] in refused.json()["detail"]) == (409, True)
     await reading.run(JobLane.SMALL)
@@ -599,3 +598,61 @@ async def test_a_scan_that_is_about_to_read_a_page_is_not_read_beside(
     await reading.runner().turn(claimed, await reading.recipe(), lambda: True)  # surveyed
     refused = await reprocess(operator, document, pages="1")
     assert (refused.status_code, scan in refused.json()["detail"]) == (409, True)
+
+
+@pytest.mark.parametrize("then", ["request", "upload"])
+async def test_pages_of_a_cancelled_reading_do_not_count_for_good(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, admin_dsn: str, then: str
+) -> None:
+    """It may be resumed until a newer request, or newer bytes, replace it."""
+    document = await uploaded(operator, reading)
+    started = (await reprocess(operator, document, strategy="tesseract")).json()["job_id"]
+    claimed = await reading.claim(lane=JobLane.SMALL)
+    await reading.runner().turn(claimed, await reading.recipe(), lambda: True)  # surveyed
+    await reading.jobs.release(claimed.lease)
+    await operator.post(f"/api/jobs/{started}/cancel")
+    pages = "select count(distinct v.id), min(t.pages) from document_versions v, tenant_pages t"
+    assert rows(admin_dsn, pages) == [(2, 6)]
+    if then == "request":
+        await read_again(operator, reading, document, strategy="cascade")
+    else:
+        await uploaded(operator, reading, "another", "file")
+    assert rows(admin_dsn, pages) == [(2, 6 if then == "request" else 5)]
+    assert (await operator.post(f"/api/jobs/{started}/resume")).status_code == 409
+
+
+async def test_a_request_that_is_repeated_in_vain_adds_no_version_each_time(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, admin_dsn: str
+) -> None:
+    document = await uploaded(operator, reading, "one", "FAIL", "three")
+    for _ in range(3):
+        await read_again(operator, reading, document, pages="2")
+    assert rows(admin_dsn, "select count(*) from document_versions") == [(2,)], "the last may be tried again"
+    reading.reader.fail_word = "never"
+    await read_again(operator, reading, document, pages="2")
+    assert await texts(operator, document) == ["one", "FAIL", "three"]
+    assert rows(admin_dsn, "select count(*) from document_versions") == [(2,)]
+
+
+async def test_a_version_that_readers_once_had_stays_for_its_citations(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    document = await uploaded(operator, reading)
+    for strategy in ("tesseract", "easyocr"):
+        await read_again(operator, reading, document, strategy=strategy)
+    versions = (await operator.get(f"/api/documents/{document}/versions")).json()["items"]
+    assert [one["current"] for one in versions] == [True, False, False]
+
+
+async def test_a_reading_that_comes_to_the_same_leaves_the_moment_and_the_job_of_the_first(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, admin_dsn: str
+) -> None:
+    """A quote leads to the job that read its page."""
+    document = await uploaded(operator, reading)
+    kept = "select number, read_at, attempts, ms from pages order by number"
+    before = rows(admin_dsn, kept)
+    reading.read_fingerprint = "reader-2"
+    job = await read_again(operator, reading, document)
+    assert job["outcome"]["unchanged"] == 1
+    assert rows(admin_dsn, kept) == before
+    assert rows(admin_dsn, "select count(distinct fingerprint) from pages") == [(1,)]

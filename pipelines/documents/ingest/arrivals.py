@@ -126,6 +126,8 @@ class ArrivalIntake:
         async with self._jobs.writing(lease) as tx:
             there = await self._store.add(tx, scope, arrival, plan.version_row(version), self._most_pages)
             if there:
+                if known.current_version not in (None, version):
+                    await self._revisions.drop_abandoned(tx, scope, arrival.document(scope))
                 await self._jobs.expect(tx, lease, READ, plan.units(version, missing))
                 await self._jobs.expect(tx, lease, INDEX, [WorkUnit(version, version)])
             status = UnitStatus.DONE if there else UnitStatus.UNCHANGED

@@ -101,9 +101,12 @@ where d.workspace_id = %(workspace)s and d.status in ('pending', 'processing') a
 
 -- any_good: Whether anything of a job's documents can be searched; also in the version before, where a new reading came to
 -- the same.
-select exists (select 1 from units u join documents d on d.current_version in (u.key, u.payload->>'previous')
+select exists (select 1 from units u join documents d on d.current_version = u.key
                where u.job_id = %(job)s and d.workspace_id = %(workspace)s and u.stage = 'index' and u.status = 'done'
-                 and d.status <> 'failed') as good;
+                 and d.status <> 'failed')
+    or exists (select 1 from units u join documents d on d.current_version = u.payload->>'previous'
+               where u.job_id = %(job)s and d.workspace_id = %(workspace)s and u.stage = 'index' and u.status = 'done'
+                 and u.payload ? 'previous' and d.status <> 'failed') as good;
 
 -- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence,

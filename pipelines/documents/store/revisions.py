@@ -80,6 +80,7 @@ class VersionRevisions:
         Raises OverQuota: its pages are too many.
         """
         named = {"document": document, "workspace": scope.workspace}
+        await self.drop_abandoned(tx, scope, document, but=base)
         await tx.run(self._sql["begin"], **named)
         await tx.run(self._sql["put_revision"], **scope.keys, document=document, **version)
         await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))
@@ -87,6 +88,10 @@ class VersionRevisions:
         pages = {"numbers": list(kept), "ids": [page_id(key, number) for number in kept]}
         carried = {"version": key, "base": base, "workspace": scope.workspace, **pages}
         return {row["number"] for row in await tx.all(self._sql["carry"], **carried)}
+
+    async def drop_abandoned(self, tx: Transaction, scope: Scope, document: str, *, but: str | None = None) -> None:
+        """Remove readings that were cancelled or failed, once newer bytes or a newer request replace them."""
+        await tx.run(self._sql["drop_abandoned"], document=document, workspace=scope.workspace, but=but)
 
     async def same(self, scope: Scope, job: str, bases: Mapping[str, str]) -> Mapping[str, str]:
         """Of new readings by the version each began from, those that came to the same as what readers see."""

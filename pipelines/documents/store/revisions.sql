@@ -63,6 +63,16 @@ values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(f
         %(page_count)s)
 on conflict (id) do nothing;
 
+-- drop_abandoned: New readings of a document that readers never got, of jobs that are not at it any more. Whatever readers
+-- once had was looked through for tables, and stays for its citations.
+delete from document_versions v using documents d
+where v.document_id = %(document)s and v.workspace_id = %(workspace)s and d.id = v.document_id
+  and v.id is distinct from d.current_version and v.id is distinct from %(but)s
+  and v.tables_of_reads is null
+  and exists (select from units u join jobs j on j.id = u.job_id
+              where u.stage = 'index' and u.key = v.id and u.subject = v.id and u.payload ? 'previous'
+                and u.status in ('pending', 'failed') and j.state not in ('queued', 'running'));
+
 -- carry: Take over pages that are not to be read again, with all that is known of their reading.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence, attempts,
                    ms, fingerprint, failure, caveats, read_at, reading)
@@ -113,12 +123,13 @@ where f.lost or b.page_count = v.page_count and not exists (
 select d.id from document_versions b join documents d on d.id = b.document_id and d.workspace_id = b.workspace_id
 where b.id = %(base)s and b.workspace_id = %(workspace)s;
 
--- adopt: The version before was read the same way by now: a later look at the file goes by that.
-update pages old set fingerprint = p.fingerprint, reading = p.reading, attempts = p.attempts, ms = p.ms, read_at = p.read_at
+-- adopt: The version before comes to the same when it is read that way: a later look at the file goes by that. When and in
+-- which job its text was read stays, for whoever is led there by a quote.
+update pages old set fingerprint = p.fingerprint, reading = p.reading
 from pages p
 where p.version_id = %(version)s and p.workspace_id = %(workspace)s and old.version_id = %(base)s
   and old.workspace_id = p.workspace_id and old.number = p.number and old.fingerprint <> p.fingerprint;
 
 -- drop: A new reading that readers never get.
-delete from document_versions v where v.id = %(version)s and v.workspace_id = %(workspace)s
+delete from document_versions v where v.id = %(version)s and v.workspace_id = %(workspace)s and v.tables_of_reads is null
   and not exists (select from documents d where d.current_version = v.id);
