@@ -164,6 +164,23 @@ async def test_the_same_key_is_the_same_job_also_when_it_has_ended(
     assert (other.status_code, other.json()["code"]) == (409, "conflict")
 
 
+async def test_a_key_leads_to_its_job_whatever_became_of_the_document(
+    api: Api, operator: httpx.AsyncClient, reading: Bench, tmp_path: Path
+) -> None:
+    """Whoever lost the answer asks again, maybe when the file has gone or changed, or the document was renamed."""
+    path = tmp_path / "scans" / "light.txt"
+    path.write_text("\f".join(PAGES))
+    document = await scanned(operator, reading)
+    first = (await reprocess(operator, document, "once", pages="3")).json()
+    await reading.run(JobLane.SMALL)
+    path.write_text("one page")
+    await scanned(operator, reading)
+    assert (await reprocess(operator, document, "once", pages="3")).json()["job_id"] == first["job_id"]
+    path.unlink()
+    assert (await reprocess(operator, document, "once", pages="3")).json()["job_id"] == first["job_id"]
+    assert (await reprocess(operator, document, "twice", pages="1")).status_code == 409
+
+
 async def test_two_at_once_would_undo_each_other_so_the_second_is_told_of_the_first(
     api: Api, operator: httpx.AsyncClient, reading: Bench, admin_dsn: str
 ) -> None:
@@ -420,6 +437,9 @@ async def test_a_file_that_is_gone_or_another_now_is_a_clear_problem(
         ({"pages": "0"}, "invalid", "no page 0"),
         ({"pages": "two"}, "invalid", "3,7-9"),
         ({"pages": "3", "encoding": "cp1250"}, "invalid", "Leave pages out"),
+        ({"pages": ""}, "invalid", "pages are empty"),
+        ({"pages": " "}, "invalid", "pages are empty"),
+        ({"pages": "1-3,2"}, "invalid", "page 2 is named twice"),
         ({"strategy": "best"}, "invalid", "cascade"),
         ({"languages": ["eng", "xyz"]}, "language_not_installed", "tesseract-ocr-xyz"),
         ({"languages": "eng+../up"}, "invalid", "no name of a language"),
@@ -513,9 +533,13 @@ async def test_pages_of_a_new_reading_count_against_the_quota(
     async with serve(make_parts(app_dsn, tmp_path)) as api:
         client = await api.sign_in(office.emails[Role.OPERATOR])
         document = await uploaded(client, reading)
+        before = await shown(client, document)
         reading.read = reading.read.model_copy(update={"tenant_pages": 5})
         job = await read_again(client, reading, document, strategy="tesseract")
         assert job["state"] == "failed"
+        (failed,) = (await client.get(f"/api/jobs/{job['id']}/failures")).json()["items"]
+        assert (failed["document_id"], failed["failure"]["reason"]) == (document, "too_large")
+        assert await shown(client, document) == before, "nothing is said of the document"
         assert await texts(client, document) == list(PAGES)
 
 
@@ -638,7 +662,7 @@ async def test_a_version_that_readers_once_had_stays_for_its_citations(
     api: Api, operator: httpx.AsyncClient, reading: Bench
 ) -> None:
     document = await uploaded(operator, reading)
-    for strategy in ("tesseract", "easyocr"):
+    for strategy in ("tesseract", "cascade"):
         await read_again(operator, reading, document, strategy=strategy)
     versions = (await operator.get(f"/api/documents/{document}/versions")).json()["items"]
     assert [one["current"] for one in versions] == [True, False, False]

@@ -10,6 +10,9 @@ union all
 select id, request_hash, false from jobs
 where workspace_id = %(workspace)s and idempotency_key = %(key)s and not exists (select 1 from added);
 
+-- enqueued: The job that carries an idempotency key.
+select id, request_hash, false as fresh from jobs where workspace_id = %(workspace)s and idempotency_key = %(key)s;
+
 -- claim_next: Take the next job of a lane, round robin over tenants, with a new fencing token.
 select id, tenant_id, workspace_id, fence from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s));
 

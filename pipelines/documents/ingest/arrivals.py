@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cluster.basics.errors import Permanent
 from cluster.state.corpus import lock_corpus
 from cluster.state.work.jobs import JobLease, JobLedger, UnitOutcome, UnitStatus, WorkUnit
 from configs.sections import ReadSettings
@@ -22,8 +23,10 @@ from pipelines.documents.store.reading_options import AS_SET, ReadingOptions, Re
 PREVIOUS = "previous"  # of an index unit: the version that a new reading began from
 
 
-class FileReplaced(Exception):
-    """A file that is to be read again is another one by now."""
+class FileReplaced(Permanent):
+    """The file is not the one that the document was last read from; ingest it again."""
+
+    code, status = "file_replaced", 409
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +107,15 @@ class ArrivalIntake:
                 await self._read_missing(lease, reading, known, AS_SET if asked is None else asked.options)
         except OverQuota as error:
             failure = Failure(SURVEY, FailureReason.TOO_LARGE, f"{error.detail}. {error.hint}")
-            await self._refuse_file(lease, arrival, result.key, failure)
+            # No room for a new reading says nothing of the document that is there.
+            beside = asked is not None and known.current_version is not None
+            await self._refuse_file(lease, arrival, result.key, failure, told=not beside)
         except FileReplaced as error:
-            failure = Failure(SURVEY, FailureReason.CHANGED, str(error))
+            failure = Failure(SURVEY, FailureReason.CHANGED, error.title)
             await self._refuse_file(lease, arrival, result.key, failure)
 
     async def _read_missing(
-        self, lease: JobLease, plan: "PagePlan", known: StoredDocument, default: ReadingOptions
+        self, lease: JobLease, plan: PagePlan, known: StoredDocument, default: ReadingOptions
     ) -> None:
         """The pages that are not stored as they would be read now; none where all are."""
         scope, arrival, result, version = lease.scope, plan.arrival, plan.result, known.version
@@ -149,7 +154,7 @@ class ArrivalIntake:
             if base is None:
                 return False
             if base["file_hash"] != result.file_hash:
-                raise FileReplaced("the file is not the one that the document was last read from; ingest it again")
+                raise FileReplaced
             count = result.pages
             # Pages that are cut in another way now are not those that were: then all are read.
             some = asked.page_numbers(count) if count == base["page_count"] else range(1, count + 1)
@@ -164,8 +169,11 @@ class ArrivalIntake:
             await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(result.key, UnitStatus.DONE)])
         return True
 
-    async def _refuse_file(self, lease: JobLease, arrival: FileArrival, key: str, failure: Failure) -> None:
-        """A file that is not taken is a document with a reason."""
+    async def _refuse_file(
+        self, lease: JobLease, arrival: FileArrival, key: str, failure: Failure, *, told: bool = True
+    ) -> None:
+        """A file that is not taken is a document with a reason, where its document is to be told."""
         async with self._jobs.writing(lease) as tx:
-            await self._store.fail(tx, lease.scope, arrival, failure)
+            if told:
+                await self._store.fail(tx, lease.scope, arrival, failure)
             await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(key, UnitStatus.FAILED, failure_to_json(failure))])

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from cluster.basics.errors import Invalid
 
 PAGES_FIX = "Such as 3,7-9; leave pages out to read all of them."
 LONGEST_PAGES = 4_000  # characters
-_RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
+_RANGE = re.compile(r"([0-9]{1,7})(?: ?- ?([0-9]{1,7}))?")
 _LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]{1,31}")
 
 
@@ -58,24 +59,33 @@ class ReextractionRequest:
 
 
 def parse_pages(text: str, count: int) -> tuple[int, ...]:
-    """Page numbers and ranges (`3,7-9`), ascending and each once, of a document that has `count` pages.
+    """Page numbers and ranges (`3,7-9`), ascending, of a document that has `count` pages.
 
-    Raises Invalid: it is nothing of that form, or names a page outside the document.
+    Raises Invalid: it is nothing of that form, or names a page twice or outside the document.
     """
-    found: set[int] = set()
-    for part in (part.strip() for part in text.split(",")):
-        told = _RANGE.fullmatch(part)
-        if told is None or len(text) > LONGEST_PAGES:
-            raise Invalid("pages are numbers and ranges", fix=PAGES_FIX)
-        first, last = int(told[1]), int(told[2] or told[1])
-        if first > last:
-            raise Invalid(f"the range {part} ends before it begins", fix=PAGES_FIX)
-        if first < 1 or last > count:
-            outside = first if first < 1 or first > count else last
-            has = f"{count} page{'' if count == 1 else 's'}"
-            raise Invalid(f"there is no page {outside}: the document has {has}", fix=PAGES_FIX)
-        found.update(range(first, last + 1))
-    return tuple(sorted(found))
+    parts = [part.strip() for part in text.split(",")] if len(text) <= LONGEST_PAGES else []
+    ranges = sorted(_parse_range(part, count) for part in parts)
+    if not ranges:
+        raise Invalid("pages are numbers and ranges", fix=PAGES_FIX)
+    # Told before a list is made: a thousand long ranges would be millions of numbers.
+    for (_, last), (first, _) in pairwise(ranges):
+        if first <= last:
+            raise Invalid(f"page {first} is named twice", fix=PAGES_FIX)
+    return tuple(number for first, last in ranges for number in range(first, last + 1))
+
+
+def _parse_range(part: str, count: int) -> tuple[int, int]:
+    told = _RANGE.fullmatch(part)
+    if told is None:
+        raise Invalid("pages are numbers and ranges", fix=PAGES_FIX)
+    first, last = int(told[1]), int(told[2] or told[1])
+    if first > last:
+        raise Invalid(f"the range {part} ends before it begins", fix=PAGES_FIX)
+    if first < 1 or last > count:
+        outside = first if first < 1 or first > count else last
+        has = f"{count} page{'' if count == 1 else 's'}"
+        raise Invalid(f"there is no page {outside}: the document has {has}", fix=PAGES_FIX)
+    return first, last
 
 
 def parse_languages(told: str | Sequence[str]) -> tuple[str, ...]:

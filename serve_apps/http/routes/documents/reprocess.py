@@ -1,7 +1,6 @@
 """Reading a document again: all of it or some pages, by another OCR strategy, in other languages or encodings."""
 
 import asyncio
-from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -12,13 +11,14 @@ from cluster.basics.errors import Invalid
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import EnqueuedJob, JobLane, JobState
-from pipelines.documents.ocr.easyocr import FIX as EASYOCR_FIX
+from pipelines.documents.ocr.easyocr import refuse_without_models
 from pipelines.documents.ocr.installed import installed_languages
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.encoding import AUTO, canonical_encoding
-from pipelines.documents.store.ocr_languages import MOST, refuse_absent
+from pipelines.documents.store.ocr_languages import MOST, OcrLanguages, refuse_absent
 from pipelines.documents.store.reading_options import (
     LONGEST_PAGES,
+    PAGES_FIX,
     ReadingOptions,
     ReextractionRequest,
     parse_languages,
@@ -85,8 +85,36 @@ async def process(
     and languages without data.
     """
     row, asked = await parts.library.require(me.scope, document_id), body or Reading()
+    # Before anything is looked at that may have changed since: its file, its versions, the engines.
+    job = await _find_started(parts, me, document_id, asked, idempotency_key)
+    job = job or await _start_reading(parts, me, row, asked, idempotency_key)
+    state = await wait_for_job(parts, me, job.job, wait) if wait or not job.fresh else str(JobState.QUEUED)
+    response.status_code = 200 if wait and state in ENDS else 202
+    return Processing(job_id=UUID(job.job), status=state, fresh=job.fresh, document_id=document_id)
+
+
+def _request_json(document: str, asked: ReadingFields) -> dict[str, Any]:
+    """What a key stands for."""
+    return {"document_id": document, **asked.model_dump(include=set(ReadingFields.model_fields), exclude_none=True)}
+
+
+async def _find_started(
+    parts: AppDependencies, me: WorkspaceMember, document: str, asked: ReadingFields, key: str | None
+) -> EnqueuedJob | None:
+    """The job that this request started before. Raises Conflict: its key belongs to another one."""
+    if key is None:
+        return None
+    async with parts.database.transaction(me.scope) as tx:
+        return await parts.jobs.find_enqueued(tx, me.scope, "process", _request_json(document, asked), key)
+
+
+async def _start_reading(
+    parts: AppDependencies, me: WorkspaceMember, row: Row, asked: ReadingFields, key: str | None
+) -> EnqueuedJob:
+    """The job, where all that was asked for can be done. Raises Invalid, Conflict, FileChanged."""
+    document_id = str(row["id"])
     encoding = None if asked.encoding in (None, AUTO) else canonical_encoding(str(asked.encoding))
-    request = await _request_of(asked)
+    request = await _request_of(parts, me, asked)
     async with parts.database.transaction(me.scope) as tx:
         revisions = VersionRevisions(parts.database)
         base = await revisions.base(tx, me.scope, document_id)
@@ -95,13 +123,11 @@ async def process(
     await asyncio.to_thread(_check_file, parts.blobs, location, None if base is None else base["file_size"])
     told: dict[str, Any] = {"document_id": document_id, "reading": request.as_json()}
     told |= {} if asked.encoding is None else {"encoding": encoding}
-    job = await _start_reading(parts, me, {**row, "location": location}, told, idempotency_key)
-    state = await wait_for_job(parts, me, job.job, wait) if wait or not job.fresh else str(JobState.QUEUED)
-    response.status_code = 200 if wait and state in ENDS else 202
-    return Processing(job_id=UUID(job.job), status=state, fresh=job.fresh, document_id=document_id)
+    file = {"origin": row["origin"], "filename": row["filename"], "location": location}
+    return await _enqueue_reading(parts, me, file, told, _request_json(document_id, asked), key)
 
 
-async def _request_of(asked: ReadingFields) -> ReextractionRequest:
+async def _request_of(parts: AppDependencies, me: WorkspaceMember, asked: ReadingFields) -> ReextractionRequest:
     """What is asked for, where it can be done here. Raises Invalid, LanguageNotInstalled."""
     if asked.encoding is not None and asked.pages is not None:
         raise Invalid("an encoding is of the whole text", fix="Leave pages out, or the encoding.")
@@ -110,9 +136,12 @@ async def _request_of(asked: ReadingFields) -> ReextractionRequest:
         raise Invalid(f"at most {MOST} languages: each costs time on every page")
     if languages:
         refuse_absent(languages, await asyncio.to_thread(installed_languages))
-    if asked.strategy == "easyocr" and find_spec("easyocr") is None:
-        raise Invalid("EasyOCR is not installed", fix=EASYOCR_FIX)
-    return ReextractionRequest((asked.pages or "").replace(" ", ""), ReadingOptions(asked.strategy, languages))
+    if asked.strategy == "easyocr":
+        chosen = languages or await OcrLanguages(parts.database).current(me.scope) or parts.ocr.languages
+        await asyncio.to_thread(refuse_without_models, chosen, parts.ocr.easyocr_models)
+    if asked.pages is not None and not asked.pages.strip():
+        raise Invalid("pages are empty", fix=PAGES_FIX)
+    return ReextractionRequest((asked.pages or "").strip(), ReadingOptions(asked.strategy, languages))
 
 
 def _check_pages(request: ReextractionRequest, base: Row | None) -> None:
@@ -135,20 +164,25 @@ def _check_file(blobs: BlobStore, location: str | None, size: int | None) -> Non
         raise FileChanged("its content changed since it was read", fix=BRING_IT)
 
 
-async def _start_reading(
-    parts: AppDependencies, me: WorkspaceMember, row: Row, told: dict[str, Any], key: str | None
+async def _enqueue_reading(
+    parts: AppDependencies,
+    me: WorkspaceMember,
+    file: dict[str, Any],
+    told: dict[str, Any],
+    request: dict[str, Any],
+    key: str | None,
 ) -> EnqueuedJob:
     """The job, and the encoding that is set with it, both or neither; it links the document to nobody.
 
     Raises Conflict: another job has yet to read the document.
     """
-    file = {field: row[field] for field in ("origin", "filename", "location")}
+    document = told["document_id"]
     async with parts.database.transaction(me.scope) as tx:
         payload = {**told, "files": [file], "refresh": True}
-        job = await parts.jobs.enqueue(tx, me.scope, "process", JobLane.SMALL, payload, key)
+        job = await parts.jobs.enqueue(tx, me.scope, "process", JobLane.SMALL, payload, key, request)
         if job.fresh:
-            await VersionRevisions(parts.database).refuse_while_read(tx, me.scope, row["id"], job.job)
+            await VersionRevisions(parts.database).refuse_while_read(tx, me.scope, document, job.job)
             if "encoding" in told:
-                await parts.library.set_encoding(tx, me.scope, row["id"], told["encoding"])
+                await parts.library.set_encoding(tx, me.scope, document, told["encoding"])
             await parts.audit.record(tx, me.scope, "job.process", job.job, detail=told)
     return job
