@@ -668,6 +668,22 @@ async def test_a_version_that_readers_once_had_stays_for_its_citations(
     assert [one["current"] for one in versions] == [True, False, False]
 
 
+async def test_a_retry_that_is_overtaken_leaves_the_version_that_readers_had(
+    api: Api, operator: httpx.AsyncClient, reading: Bench
+) -> None:
+    document = await uploaded(operator, reading, "one", "FAIL", "three")
+    job = await read_again(operator, reading, document, strategy="tesseract")
+    cited = (await shown(operator, document))["version_id"]
+    await operator.post(f"/api/jobs/{job['id']}/retry")
+    claimed = await reading.claim(lane=JobLane.SMALL)
+    reading.reader.use((), None)
+    await uploaded(operator, reading, "another", "file")
+    await reading.jobs.release(claimed.lease)
+    await reading.run(JobLane.SMALL)
+    await read_again(operator, reading, document, pages="1")
+    assert (await texts(operator, document, cited))[0] == "one (tesseract)"
+
+
 async def test_a_reading_that_comes_to_the_same_leaves_the_moment_and_the_job_of_the_first(
     api: Api, operator: httpx.AsyncClient, reading: Bench, admin_dsn: str
 ) -> None:
