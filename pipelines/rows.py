@@ -47,13 +47,13 @@ def to_surveyed(row: Row) -> SurveyResult:
 def of_slice(piece: PageSlice) -> Row:
     """Pages of one file that are read together."""
     lists = {"numbers": dumps(piece.numbers), "ocr": dumps(piece.ocr)}
-    return asdict(piece) | lists | _without_nulls(piece)
+    return asdict(piece) | lists | {"strategy": piece.strategy or ""} | _without_nulls(piece)
 
 
 def to_slice(row: Row) -> PageSlice:
     """The inverse."""
     lists = {name: tuple(loads(row[name])) for name in ("numbers", "ocr")}
-    return PageSlice(**row | lists | _with_nulls(row))
+    return PageSlice(**row | lists | {"strategy": row["strategy"] or None} | _with_nulls(row))
 
 
 def of_read(read: ReadPage) -> Row:

@@ -8,6 +8,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 BEHAVIOURS = {
+    "A document is read again into a new version; pages that were not asked for are taken over": (
+        "pipelines/documents/store/revisions.py::VersionRevisions"
+    ),
     "A job is claimed under a lease with a fencing token; a writer whose lease ran out is refused": (
         "cluster/state/work/lease.py::LeaseLedger"
     ),

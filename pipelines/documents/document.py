@@ -246,9 +246,12 @@ def document_id(workspace: str, origin: str) -> DocumentId:
     return DocumentId(_hash_parts("document", workspace, origin))
 
 
-def version_id(document: DocumentId, file_hash: str) -> VersionId:
-    """One version for each content of a document; `file_hash` is the SHA-256 of its bytes in hex."""
-    return VersionId(_hash_parts("version", document, file_hash))
+def version_id(document: DocumentId, file_hash: str, reading: str | None = None) -> VersionId:
+    """One version for each content of a document, and one for each time that somebody asks to read that again.
+
+    `file_hash` is the SHA-256 of its bytes in hex, `reading` the job that reads them again.
+    """
+    return VersionId(_hash_parts("version", document, file_hash, *(() if reading is None else (reading,))))
 
 
 def page_id(version: VersionId, number: int) -> PageId:

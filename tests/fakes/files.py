@@ -76,17 +76,21 @@ def hang() -> None:
 
 
 class Polyglot:
-    """Reads every picture as the languages that it was made with."""
+    """Reads every picture as what it was made with."""
 
-    def __init__(self, settings: OcrSettings) -> None:
-        self._told = "+".join(settings.languages)
+    def __init__(self, told: str) -> None:
+        self._told = told
 
     def read(self, image: NDArray[np.uint8], number: int, dpi: int | None = None) -> Page:
         return Page(number, self._told)
 
 
 def polyglot(settings: OcrSettings) -> PageImageReader:
-    return Polyglot(settings)
+    return Polyglot("+".join(settings.languages))
+
+
+def strategic(settings: OcrSettings) -> PageImageReader:
+    return Polyglot(f"{settings.strategy} {'+'.join(settings.languages)}")
 
 
 def spin() -> None:

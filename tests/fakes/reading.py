@@ -38,9 +38,10 @@ class FormFeedReader:
     guess: str = "utf-8"
     told: list[tuple[str | None, str | None]] = field(default_factory=list)
     languages: tuple[str, ...] = ()
+    strategy: str | None = None
 
-    def use(self, languages: tuple[str, ...]) -> None:
-        self.languages = languages
+    def use(self, languages: tuple[str, ...], strategy: str | None = None) -> None:
+        self.languages, self.strategy = languages, strategy
 
     def survey(
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None

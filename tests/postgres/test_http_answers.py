@@ -232,6 +232,43 @@ async def test_a_page_that_says_something_else_by_now_is_not_quoted(desk: Desk) 
     assert "something else" in cited["withheld"]
 
 
+async def test_an_answer_keeps_its_passage_when_the_document_is_read_again(desk: Desk) -> None:
+    """The new version says something else; the old one, and who read it, are still there."""
+    answer = await desk.ask()
+    read = desk.worker.reader.read
+    desk.worker.reader.read = lambda *given, **told: (  # type: ignore[method-assign]
+        replace(page, text=page.text.replace("May", "June")) for page in read(*given, **told)
+    )
+    again = await desk.client.post(f"/api/documents/{desk.document}/reprocess")
+    assert again.status_code == 202, again.text
+    await desk.worker.run(JobLane.SMALL)
+    cited = (await desk.why(answer["id"]))["citations"][0]
+    assert (cited["quote"], cited["is_current"], cited["withheld"]) == ("The lease ends in May 2027.", False, None)
+    assert cited["job"]["id"] == desk.job
+    shown = (await desk.client.get(cited["url"])).json()
+    assert "May 2027" in shown["text"]
+    later = await desk.ask()
+    assert later["claims"][0]["text"] == "The lease ends in June 2027."
+    cited = (await desk.why(later["id"]))["citations"][0]
+    assert (cited["is_current"], cited["job"]["id"]) == (True, again.json()["job_id"])
+
+
+async def test_a_page_that_was_taken_over_leads_to_the_job_that_read_it(desk: Desk) -> None:
+    two = {"file": ("two.txt", b"The pier opens in March 2031.\fThe FLOOD gate is new.")}
+    sent = (await desk.client.post("/api/documents/upload", files=two)).json()
+    await desk.worker.run(JobLane.SMALL)
+    read = desk.worker.reader.read
+    desk.worker.reader.read = lambda *given, **told: (  # type: ignore[method-assign]
+        replace(page, text=page.text.replace("FLOOD", "flood")) for page in read(*given, **told)
+    )
+    await desk.client.post(f"/api/documents/{sent['document_id']}/reprocess", json={"pages": "2"})
+    await desk.worker.run(JobLane.SMALL)
+    answer = await desk.ask("When does the pier open?")
+    cited = (await desk.why(answer["id"]))["citations"][0]
+    assert (cited["quote"], cited["is_current"]) == ("The pier opens in March 2031.", True)
+    assert cited["job"]["id"] == sent["job_id"]
+
+
 async def test_an_abstention_is_kept_with_its_reason(desk: Desk) -> None:
     answer = await desk.ask("What does Zanzibar charge for the lease?")
     assert (answer["mode"], answer["citations"], answer["claims"]) == ("not_found", [], [])

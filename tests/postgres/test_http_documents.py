@@ -32,6 +32,12 @@ def put(admin_dsn: str, office: Office, *books: Book) -> list[str]:
         return load(connection, office.scope, open_generation(connection, office.scope), books)
 
 
+def keep_stored_file(folder: Path) -> None:
+    """The bytes behind documents that `put` wrote."""
+    (folder / "blobs").mkdir(exist_ok=True)
+    (folder / "blobs" / "none").write_bytes(b"x")
+
+
 def book(name: str, text: str, **more: Any) -> Book:
     return Book(name, [Passage(text, vector=hash_vector(text))], **{"file_type": "text", **more})
 
@@ -177,12 +183,13 @@ async def test_in_13_without_a_base_path_nothing_can_be_scanned(app_dsn: str, of
 
 
 async def test_gw_15_gw_12_re_index_embed_pending_and_process_are_jobs(
-    api: Api, operator: httpx.AsyncClient, admin_dsn: str, office: Office
+    api: Api, operator: httpx.AsyncClient, admin_dsn: str, office: Office, tmp_path: Path
 ) -> None:
     """GW-15, GW-12 (X-14): chunk sizes are told; agents by name; both paths of one handler."""
     with psycopg.connect(admin_dsn) as connection:
         agent = open_agent(connection, office.scope, "Clerk")
-    (document,) = put(admin_dsn, office, book("a.txt", "one two three"))
+    two = put(admin_dsn, office, book("a.txt", "one two three"), book("b.txt", "four five six"))
+    keep_stored_file(tmp_path)
     answer = await operator.post("/api/documents/reindex-all", params={"agent_id": "Clerk"})
     assert (answer.status_code, answer.json()["chunk_size_used"], answer.json()["chunk_overlap_used"]) == (
         202,
@@ -190,15 +197,18 @@ async def test_gw_15_gw_12_re_index_embed_pending_and_process_are_jobs(
         300,
     )
     await operator.post("/api/documents/embed-pending", params={"agent_id": agent})
-    for path in ("process", "reprocess"):
+    for document, path in zip(two, ("process", "reprocess"), strict=True):
         assert (await operator.post(f"/api/documents/{document}/{path}")).status_code == 202
     with psycopg.connect(admin_dsn) as connection:
         jobs = connection.execute("select kind, lane, payload from jobs order by created_at").fetchall()
+    read = [{"origin": f"upload:{name}", "filename": name, "location": "blob:none"} for name in ("a.txt", "b.txt")]
     assert jobs == [
         ("reindex", "bulk", {"agent_id": agent}),
         ("embed", "bulk", {"agent_id": agent}),
-        ("process", "small", {"document_id": document}),
-        ("process", "small", {"document_id": document}),
+        *(
+            ("process", "small", {"document_id": one, "reading": {}, "files": [file], "refresh": True})
+            for one, file in zip(two, read, strict=True)
+        ),
     ]
 
 
@@ -335,8 +345,8 @@ async def test_whoever_changes_the_index_waits_for_the_workspace_before_taking_a
     assert {answer.status_code for answer in await asyncio.gather(*calls)} == {200, 202}
 
 
-async def test_a_document_without_text_cannot_be_processed_again(operator: httpx.AsyncClient) -> None:
-    """It cuts and embeds stored text, and there is none yet."""
+async def test_a_document_that_waits_to_be_read_is_not_read_again(operator: httpx.AsyncClient) -> None:
+    """The job that will read it is named."""
     sent = (await upload(operator, "a.txt", b"Anchors are heavy.")).json()
     for path in ("process", "reprocess"):
         refused = await operator.post(f"/api/documents/{sent['document_id']}/{path}")

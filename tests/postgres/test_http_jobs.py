@@ -198,7 +198,7 @@ async def test_an_answer_comes_with_its_citations(api: Api, operator: httpx.Asyn
         2,
         "The lease ends in May.",
     )
-    assert cited["url"] == f"/api/documents/{cited['document_id']}/pages/2"
+    assert cited["url"] == f"/api/documents/{cited['document_id']}/versions/{cited['version_id']}/pages/2"
     assert isinstance(api.parts.answerer, ScriptedAnswerer)
     assert api.parts.answerer.asked[0][2] is None
 

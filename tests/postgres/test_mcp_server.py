@@ -159,7 +159,7 @@ async def test_what_is_another_tenants_is_not_there(served: Served) -> None:
         assert (await failed(mcp, "search", query="lease", agent_id="Keeper")).startswith("not_found:")
 
 
-async def test_the_matrix_of_permissions_holds_for_each_tool(served: Served, admin_dsn: str) -> None:
+async def test_the_matrix_of_permissions_holds_for_each_tool(served: Served, admin_dsn: str, tmp_path: Path) -> None:
     """A viewer is neither shown nor given what the route behind a tool forbids; the refusal is in the trail."""
     assert Role.VIEWER not in MATRIX[OFFERS["reprocess_document"].route].roles
     async with client(served, served.token(Role.VIEWER)) as mcp:
@@ -171,8 +171,17 @@ async def test_the_matrix_of_permissions_holds_for_each_tool(served: Served, adm
         query = "select object from audit where outcome = 'denied' and action = 'mcp reprocess_document'"
         assert connection.execute(query).fetchall() == [("POST /api/documents/{document_id}/reprocess",)]
         assert connection.execute("select count(*) from jobs").fetchall() == [(0,)]
+    (tmp_path / "blobs").mkdir(exist_ok=True)
+    (tmp_path / "blobs" / "none").write_bytes(b"x")  # the file behind the document
     async with client(served, served.token(Role.DEVELOPER)) as mcp:
-        assert (await given(mcp, "reprocess_document", document_id=served.lease))["status"] == "queued"
+        lease = {"document_id": served.lease}
+        assert "no page 2" in await failed(mcp, "reprocess_document", **lease, pages="2")
+        assert "language_not_installed" in await failed(mcp, "reprocess_document", **lease, languages=["xyz"])
+        asked = {"pages": "1", "strategy": "tesseract", "languages": "eng", "wait": 0.1}
+        assert (await given(mcp, "reprocess_document", **lease, **asked))["status"] == "queued"
+    with psycopg.connect(admin_dsn) as connection:
+        told = connection.execute("select payload->'reading' from jobs").fetchall()
+    assert told == [({"pages": "1", "strategy": "tesseract", "languages": ["eng"]},)]
 
 
 def test_nobody_comes_in_without_a_token(served: Served) -> None:

@@ -100,7 +100,7 @@ async def test_the_best_sentence_is_the_answer_with_its_place(desk: Desk) -> Non
     assert (first.n, first.filename, first.page) == (1, "scan.png", 1)
     assert first.quote == SCAN[first.start : first.end] == "The pump weighs twelve kilograms."
     assert first.ocr_confidence == pytest.approx(0.8) and len(first.boxes) == 1
-    assert first.url == f"/api/documents/{first.document_id}/pages/1"
+    assert first.url == f"/api/documents/{first.document_id}/versions/{first.version_id}/pages/1"
     assert all(f"[{one.n}]" in answer.text for one in answer.citations)
 
 

@@ -165,3 +165,13 @@ def test_scans_are_read_in_the_languages_of_their_workspace(three_frames: Path) 
             reader.use(languages)
             told += [page.text for page in reader.read(three_frames, Kind.IMAGE, (1, 2))]
         assert told == ["eng", "eng", "deu+eng", "deu+eng", "ara", "ara", "eng", "eng"]
+
+
+def test_scans_are_read_by_the_strategy_that_a_person_asks_for(three_frames: Path) -> None:
+    """And the next ones as the settings say again."""
+    with reading(files.strategic) as reader:
+        told = []
+        for languages, strategy in (((), None), ((), "tesseract"), (("deu",), "easyocr"), ((), None)):
+            reader.use(languages, strategy)
+            told += [page.text for page in reader.read(three_frames, Kind.IMAGE, (1,))]
+        assert told == ["cascade eng", "tesseract eng", "easyocr deu", "cascade eng"]

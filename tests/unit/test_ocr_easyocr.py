@@ -1,11 +1,13 @@
 """The EasyOCR adapter without its models: lazy, told by name what is missing, safe against what the networks raise."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from cluster.basics.errors import InvalidSettings
+from cluster.basics.errors import Invalid, InvalidSettings
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.ocr.easyocr import EasyOcr
+from pipelines.documents.ocr.easyocr import EasyOcr, refuse_without_models
 from pipelines.documents.ocr.reading import EngineMissing, PixelArea
 from tests.fakes.ocr import FakeReader, FakeReaderFactory
 
@@ -74,3 +76,14 @@ def test_detected_lines_come_from_top_to_bottom() -> None:
     found = ([[[10, 50, 60, 70]]], [[[[5, 10], [40, 12], [40, 22], [5, 20]]]])
     engine = EasyOcr(reader=FakeReaderFactory(FakeReader((found[0][0:1], found[1][0:1]))))
     assert engine.detect(PAGE) == (PixelArea(5, 10, 40, 22), PixelArea(10, 60, 50, 70))
+
+
+def test_languages_without_models_are_told_before_any_page_is_read(tmp_path: Path) -> None:
+    """The packaged models read English; a folder of others is taken at its word once it is there."""
+    refuse_without_models(("eng",), None)
+    refuse_without_models(("eng", "deu"), str(tmp_path))
+    with pytest.raises(Invalid, match="no models for deu:") as refused:
+        refuse_without_models(("eng", "deu"), None)
+    assert "ocr.easyocr_models" in refused.value.hint
+    with pytest.raises(Invalid, match="folder"):
+        refuse_without_models(("eng",), str(tmp_path / "absent"))

@@ -63,7 +63,8 @@ def test_tasks_and_surveys_come_back() -> None:
 
 def test_slices_and_pages_come_back() -> None:
     piece = PageSlice(VersionId("v"), "/a", "pdf", "hash", 12, 2**60 + 1, (1, 2, 9))
-    for one in (piece, replace(piece, encoding="cp1250", language="cs")):
+    scan = replace(piece, ocr=("deu", "eng"), strategy="tesseract")
+    for one in (piece, replace(piece, encoding="cp1250", language="cs"), scan):
         assert rows.to_slice(through_arrow(rows.of_slice(one))) == one
     caveats = (Caveat(CaveatKind.PICTURES_UNREAD, "two pictures", 2), Caveat(CaveatKind.READ_AS, whole=True))
     for page in (PAGE, FAILED, Page(5, "text", caveats=caveats)):

@@ -315,6 +315,40 @@ def test_a_document_is_read_again_in_an_encoding_that_somebody_knows(
     assert [call.body for call in api.of("POST /api/documents/d1/process")] == [{"encoding": "cp1250"}, {}]
 
 
+@pytest.mark.parametrize(("state", "code"), [("completed", 0), ("partial", 3), ("failed", 1)])
+def test_some_pages_are_read_again_in_another_way_and_the_exit_code_says_how_it_ended(
+    api: ApiServer, capsys: pytest.CaptureFixture[str], state: str, code: int
+) -> None:
+    api.answers |= {
+        "POST /api/documents/d1/process": (202, {"job_id": "j1", "status": "queued", "document_id": "d1"}),
+        "GET /api/jobs/j1": ended(state),
+        "GET /api/jobs/j1/failures": {"items": [], "caveats": []},
+    }
+    asked = ["--pages", "3,7-9", "--strategy", "tesseract", "--languages", "deu,eng", "--idempotency-key", "k1"]
+    assert run_command(["documents", "reprocess", "d1", *asked, "--wait", "--json"]) == code
+    assert json.loads(capsys.readouterr().out)["state"] == state
+    (call,) = api.of("POST /api/documents/d1/process")
+    assert call.body == {"pages": "3,7-9", "strategy": "tesseract", "languages": "deu,eng"}
+    assert call.headers["Idempotency-Key"] == "k1"
+
+
+def test_the_help_of_reprocess_shows_how_it_is_used(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["documents", "reprocess", "--help"]) == 0
+    assert "aos documents reprocess ID --pages 3,7-9" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_refusal_to_read_again_is_printed_with_its_fix(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    refusal = {
+        "code": "language_not_installed",
+        "detail": "no data for deu",
+        "fix": "apt-get install tesseract-ocr-deu",
+    }
+    api.answers["POST /api/documents/d1/process"] = (422, refusal)
+    assert run_command(["documents", "reprocess", "d1", "--languages", "deu"]) == 1
+    told = capsys.readouterr()
+    assert "tesseract-ocr-deu" in told.err + told.out
+
+
 @pytest.mark.parametrize("verb", ["cancel", "resume", "retry"])
 def test_jobs_change_by_verb(api: ApiServer, verb: str) -> None:
     api.answers[f"POST /api/jobs/j1/{verb}"] = ended("queued")

@@ -1,5 +1,8 @@
 """Read side and commands of jobs for people: show, list, cancel, resume, retry, follow."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from cluster.basics.errors import Conflict
 from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
@@ -63,16 +66,29 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         """End the re-indexes of the whole workspace that were asked for before this one: it does their work."""
         await tx.run(self._sql["supersede"], job=job, workspace=scope.workspace)
 
-    async def resume(self, tx: Transaction, scope: Scope, job: JobId) -> None:
-        """Go on with the units that are left, with new attempts."""
-        await self._request_change(tx, scope, job, "resume")
-        await tx.run(self._sql["fresh_attempts"], job=job, workspace=scope.workspace)
+    async def resume(self, tx: Transaction, scope: Scope, job: JobId, *, vain: Sequence[str] = ()) -> None:
+        """Go on with the units that are left, with new attempts.
 
-    async def retry(self, tx: Transaction, scope: Scope, job: JobId, *, last_stage: str) -> int:
-        """Do failed units again, and the last stage of what they belong to; returns how many subjects that touches."""
+        Raises Conflict where nothing is left but what belongs to `vain` subjects.
+        """
         await self._request_change(tx, scope, job, "resume")
         named = scoped_id(scope, "job", job)
-        subjects = [row["subject"] for row in await tx.all(self._sql["reopen_failed"], **named)]
+        await tx.run(self._sql["fresh_attempts"], **named)
+        if vain:
+            await self._refuse_vain(tx, named, vain)
+
+    async def retry(
+        self, tx: Transaction, scope: Scope, job: JobId, *, last_stage: str, vain: Sequence[str] = ()
+    ) -> int:
+        """Do failed units again, and the last stage of what they belong to; returns how many subjects that touches.
+
+        Those of `vain` subjects stay failed; raises Conflict where nothing else is left.
+        """
+        await self._request_change(tx, scope, job, "resume")
+        named = scoped_id(scope, "job", job)
+        subjects = [r["subject"] for r in await tx.all(self._sql["reopen_failed"], **named, vain=list(vain))]
+        if vain:
+            await self._refuse_vain(tx, named, vain)
         await tx.run(self._sql["reopen_subjects"], **named, stage=last_stage, subjects=subjects)
         return len(subjects)
 
@@ -97,6 +113,13 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         found = {str(place["id"]): wait_reasons.list_wait_reasons(place, quota) for place in places}
         for row in rows:
             row["waits"] = found.get(str(row["id"]), [])
+
+    async def _refuse_vain(self, tx: Transaction, named: Mapping[str, Any], vain: Sequence[str]) -> None:
+        if await tx.one(self._sql["worthwhile"], **named, vain=list(vain)) is None:
+            raise Conflict(
+                "what is left of this job belongs to versions that newer ones have replaced",
+                fix="Read the document again: POST /api/documents/{id}/reprocess.",
+            )
 
     async def _request_change(self, tx: Transaction, scope: Scope, job: JobId, query: str) -> Row:
         named = scoped_id(scope, "job", job)

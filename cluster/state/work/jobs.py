@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, LeaseLost
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Transaction
+from cluster.state.db.postgres import Row, Transaction
 from cluster.state.work import wait_reasons
 from cluster.state.work.lease import Lease, LeaseLedger
 
@@ -146,6 +146,16 @@ async def read_job_counters(tx: Transaction, query: str, scope: Scope, job: str)
     )
 
 
+def _hash_request(kind: str, request: Mapping[str, Any]) -> str:
+    return sha256(dumps([kind, request], sort_keys=True).encode()).hexdigest()
+
+
+def _same_request(row: Row, request_hash: str) -> EnqueuedJob:
+    if row["request_hash"] != request_hash:
+        raise Conflict("this Idempotency-Key belongs to another request", fix="Use a new key for a new request.")
+    return EnqueuedJob(JobId(str(row["id"])), bool(row["fresh"]))
+
+
 class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
     """Every statement about jobs and units."""
 
@@ -159,22 +169,34 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         lane: JobLane,
         payload: Mapping[str, Any],
         key: str | None = None,
+        request: Mapping[str, Any] | None = None,
     ) -> EnqueuedJob:
         """Add a job in the caller's transaction.
 
+        Args:
+            request: what was asked for, where the payload also has what was found out since.
+
         Raises Conflict where the idempotency key was used before with another request.
         """
-        request_hash = sha256(dumps([kind, payload], sort_keys=True).encode()).hexdigest()
+        request_hash = _hash_request(kind, payload if request is None else request)
         job_values = {"kind": kind, "lane": lane, "payload": Jsonb(payload), "key": key, "request_hash": request_hash}
         row = await tx.one(self._sql["enqueue"], **scope.keys, user=scope.user, **job_values)
         if row is None:
             raise Conflict("the same request is being stored right now", fix="Send it again in a moment.")
-        if row["request_hash"] != request_hash:
-            raise Conflict("this Idempotency-Key belongs to another request", fix="Use a new key for a new request.")
-        job = JobId(str(row["id"]))
+        found = _same_request(row, request_hash)
         if row["fresh"]:
-            await append_event(tx, self._sql["event"], job, "queued", {"kind": kind})
-        return EnqueuedJob(job, bool(row["fresh"]))
+            await append_event(tx, self._sql["event"], found.job, "queued", {"kind": kind})
+        return found
+
+    async def find_enqueued(
+        self, tx: Transaction, scope: Scope, kind: str, request: Mapping[str, Any], key: str
+    ) -> EnqueuedJob | None:
+        """The job that this request started before; None where there is none.
+
+        Raises Conflict where the idempotency key was used before with another request.
+        """
+        row = await tx.one(self._sql["enqueued"], workspace=scope.workspace, key=key)
+        return None if row is None else _same_request(row, _hash_request(kind, request))
 
     async def claim(self, owner: str, lane: JobLane, lease_seconds: float) -> ClaimedJob | None:
         """Take the next job of the lane, or one whose lease has run out; None where nothing waits."""

@@ -10,6 +10,9 @@ union all
 select id, request_hash, false from jobs
 where workspace_id = %(workspace)s and idempotency_key = %(key)s and not exists (select 1 from added);
 
+-- enqueued: The job that carries an idempotency key.
+select id, request_hash, false as fresh from jobs where workspace_id = %(workspace)s and idempotency_key = %(key)s;
+
 -- claim_next: Take the next job of a lane, round robin over tenants, with a new fencing token.
 select id, tenant_id, workspace_id, fence from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s));
 
@@ -167,9 +170,9 @@ cross join lateral (
     select d.id, d.filename from documents d
     where u.stage = 'survey' and d.origin = u.key and d.workspace_id = u.workspace_id
     union all
-    select d.id, d.filename from document_versions v
-    join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
-    where u.stage = 'index' and v.id = u.subject and v.workspace_id = u.workspace_id
+    (select d.id, d.filename from document_versions v
+     join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+     where u.stage = 'index' and v.id in (u.subject, u.payload->>'previous') and v.workspace_id = u.workspace_id limit 1)
 ) d
 where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.outcome is not null and u.stage in ('survey', 'index')
 order by u.position offset %(skip)s limit %(limit)s;
@@ -182,9 +185,9 @@ cross join lateral (
     select d.id, d.filename from documents d
     where u.stage = 'survey' and d.origin = u.key and d.workspace_id = u.workspace_id
     union all
-    select d.id, d.filename from document_versions v
-    join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
-    where u.stage <> 'survey' and v.id = u.subject and v.workspace_id = u.workspace_id
+    (select d.id, d.filename from document_versions v
+     join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+     where u.stage <> 'survey' and v.id in (u.subject, u.payload->>'previous') and v.workspace_id = u.workspace_id limit 1)
 ) d
 where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.status = 'failed'
 order by u.position offset %(skip)s limit %(limit)s;
@@ -217,10 +220,14 @@ update jobs set state = 'queued', cancel_requested = false, finished_at = null, 
     vain_claims = 0
 where id = %(job)s and workspace_id = %(workspace)s and state in ('cancelled', 'failed', 'partial') returning state;
 
+-- worthwhile: Whether anything is left to do that is not in vain; a job without a plan has all of it before it.
+select j.id from jobs j where j.id = %(job)s and j.workspace_id = %(workspace)s and (j.phase <> 'run' or exists (
+    select from units u where u.job_id = j.id and u.status = 'pending' and u.subject <> all(%(vain)s::text[])));
+
 -- reopen_failed: Failed units are to be done again, with new attempts.
 with reopened as (
     update units set status = 'pending', attempts = 0, failure = null, settled_at = null
-    where job_id = %(job)s and workspace_id = %(workspace)s and status = 'failed'
+    where job_id = %(job)s and workspace_id = %(workspace)s and status = 'failed' and subject <> all(%(vain)s::text[])
     returning stage, subject
 ), counted as (
     update job_progress p set failed = p.failed - r.count

@@ -59,7 +59,7 @@ class ExtractionWorker:
         """Nothing is loaded yet; OCR is built at the first picture. `find` gives the opener of a kind."""
         self._find = find or find_opener
         self._read, self._ocr, self._make_engine = read, ocr, make_engine
-        self._languages: tuple[str, ...] = ()
+        self._scans: tuple[tuple[str, ...], str | None] = (), None
         self._context = ExtractionContext(read, ocr, _LazyEngine(ocr, make_engine))
         self._key: object = None
         self._document: OpenedDocument | None = None
@@ -81,9 +81,10 @@ class ExtractionWorker:
         encoding: str | None = None,
         language: str | None = None,
         languages: tuple[str, ...] = (),
+        strategy: str | None = None,
     ) -> Page:
-        """One page, as `survey` counted it, its pictures in these languages where some are given. Raises Unreadable."""
-        self._set_languages(languages)
+        """One page, as `survey` counted it, its pictures in these languages by this strategy. Raises Unreadable."""
+        self._set_scan_options(languages, strategy)
         self._set_text_hints(encoding, language)
         with self._allow_memory(kind):
             return self._document_with_page(path, kind, number).page(number)
@@ -101,13 +102,17 @@ class ExtractionWorker:
         """Set the encoding and language hints of a text, from the next file that is opened on."""
         self._context = replace(self._context, encoding=encoding, language=language)
 
-    def _set_languages(self, languages: tuple[str, ...]) -> None:
-        """Engines are loaded with their languages: others take new ones, and a document is opened with its engine."""
-        if languages == self._languages:
+    def _set_scan_options(self, languages: tuple[str, ...], strategy: str | None) -> None:
+        """Engines are loaded with what they do: another takes new ones, and a document is opened with its engine.
+
+        Without languages or a strategy those of the settings hold.
+        """
+        if (languages, strategy) == self._scans:
             return
-        ocr = self._ocr.model_copy(update={"languages": languages}) if languages else self._ocr
+        other = {name: value for name, value in (("languages", languages), ("strategy", strategy)) if value}
+        ocr = self._ocr.model_copy(update=other)
         self._context = ExtractionContext(self._read, ocr, _LazyEngine(ocr, self._make_engine))
-        self._languages, self._key = languages, None
+        self._scans, self._key = (languages, strategy), None
 
     def _document_with_page(self, path: Path, kind: Kind, number: int) -> OpenedDocument:
         document = self._open_file(path, kind)

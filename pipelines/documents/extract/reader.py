@@ -77,6 +77,7 @@ class DocumentReader:
             pace: shared with readers beside it: what is costly gives way to what is not.
         """
         self._languages: tuple[str, ...] = ()
+        self._strategy: str | None = None
         self._read, self._paced = read, pace is not None
         self._patience = 1 if priority is ProcessPriority.NORMAL else LOW_PATIENCE
         make = functools.partial(make_extraction_worker, read, ocr, make_engine, priority)
@@ -91,9 +92,9 @@ class DocumentReader:
         """Start the child before the first file."""
         self._guard.warm_up()
 
-    def use(self, languages: tuple[str, ...]) -> None:
-        """Read scans in these languages from now on; in those of the settings where there are none."""
-        self._languages = languages
+    def use(self, languages: tuple[str, ...], strategy: str | None = None) -> None:
+        """Read scans in these languages by this strategy from now on; as the settings say where there are none."""
+        self._languages, self._strategy = languages, strategy
 
     def survey(
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
@@ -164,7 +165,7 @@ class DocumentReader:
     def _read_page(self, path: Path, kind: Kind, number: int, encoding: str | None, language: str | None) -> Page:
         started = time.monotonic()
         try:
-            told = (encoding, language, self._languages)
+            told = (encoding, language, self._languages, self._strategy)
             page: Page = self._call_child("page", path, kind, number, *told, seconds=self._read.page_seconds)
         except Unreadable as error:
             page = Page(number, "", failure=error.as_failure(STAGE))

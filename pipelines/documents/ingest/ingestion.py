@@ -31,7 +31,7 @@ from pipelines.documents.index.generations import (
     WriteTarget,
 )
 from pipelines.documents.index.rebuild import IndexRebuild
-from pipelines.documents.ingest.arrivals import ArrivalIntake
+from pipelines.documents.ingest.arrivals import PREVIOUS, ArrivalIntake
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
@@ -39,6 +39,7 @@ from pipelines.documents.ingest.stages import FileTask, JobStages
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
 from pipelines.documents.store.page_codec import failure_to_json
+from pipelines.documents.store.reading_options import ReadingOptions, ReextractionRequest
 
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
@@ -181,10 +182,11 @@ class IngestionRunner:
             for key, one in arrivals.items()
         ]
         done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
+        asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 _refuse_slow(job, result.failure)
-                await self._intake.accept(job.lease, arrivals[result.key], result, ocr)
+                await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
                 done += 1
             if stopped():
                 break
@@ -252,7 +254,8 @@ class IngestionRunner:
         ]
         stored: dict[str, list[StoredPage]] = {}
         for page in final:
-            stored.setdefault(units[page.key].fingerprint, []).append(StoredPage(page.version, page.page))
+            options = ReadingOptions.from_json(units[page.key].payload.get("reading"))
+            stored.setdefault(units[page.key].fingerprint, []).append(StoredPage(page.version, page.page, options))
         async with self._jobs.writing(lease) as tx:
             for reading, some in stored.items():
                 await self._store.put_pages(tx, lease.scope, some, reading)
@@ -268,19 +271,46 @@ class IngestionRunner:
     ) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
         done = await self._give_up_index(lease, [u for u in pending if u.attempts >= _most_deaths(self._read)])
-        units = _suspects_apart(pending, self._read)
+        left, held = await self._hold_back(lease, pending)
+        done, units = done + held, _suspects_apart(left, self._read)
         if not units or stopped():
             return done
         async with self._count_attempts(lease, INDEX, units) as untouched:
-            async for indexed in self._choose_stages(len(units)).index(lease.scope, [VersionId(u.key) for u in units]):
+            begun = _readings_by_base(units)
+            same = await self._store.revisions.same(lease.scope, lease.job, begun)
+            keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
+            async for indexed in self._choose_stages(len(units)).index(lease.scope, list(keys)):
                 for one in indexed:
-                    done += await self._write_index(lease, one, target, building)
-                    untouched.discard(one.version)
+                    done += await self._write_index(lease, one, target, building, keys[one.version], begun)
+                    untouched.discard(keys[one.version])
                 if stopped():
                     break
         return done
 
-    async def _write_index(self, lease: JobLease, indexed: IndexedVersion, target: WriteTarget, building: bool) -> int:
+    async def _hold_back(self, lease: JobLease, pending: Sequence[WorkUnit]) -> tuple[list[WorkUnit], int]:
+        """End new readings that would take text from readers; what is left, and how many ended."""
+        setbacks = await self._store.revisions.setbacks(lease.scope, lease.job, _readings_by_base(pending))
+        if setbacks:
+            settled = [UnitOutcome(k, UnitStatus.FAILED, failure_to_json(why)) for k, why in setbacks.items()]
+            async with self._jobs.writing(lease) as tx:
+                await self._jobs.settle(tx, lease, INDEX, settled)
+        return [unit for unit in pending if unit.key not in setbacks], len(setbacks)
+
+    async def _write_index(
+        self,
+        lease: JobLease,
+        indexed: IndexedVersion,
+        target: WriteTarget,
+        building: bool,
+        key: str,
+        begun: Mapping[str, str],
+    ) -> int:
+        """Write one version and settle its unit.
+
+        Args:
+            key: of the unit; another one is of a new reading that came to the same as the version.
+            begun: the version that each new reading began from.
+        """
         if indexed.broken:
             raise BrokenVectors(f"vectors of version {indexed.version}")
         if building and indexed.vectors is None:
@@ -288,10 +318,15 @@ class IngestionRunner:
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
-            settled = UnitOutcome(indexed.version, UnitStatus.DONE)
+            settled = UnitOutcome(key, UnitStatus.DONE)
             if not building:
                 standing = await self._generations.standing(tx, lease.scope, indexed.version)
-                settled = index_settled(indexed.version, standing)
+                settled = index_settled(key, standing, same=key != indexed.version)
+                if standing is None and key in begun:
+                    why = await self._store.revisions.drop_overtaken(tx, lease.scope, key, begun[key])
+                    settled = settled if why is None else UnitOutcome(key, UnitStatus.FAILED, failure_to_json(why))
+            if key != indexed.version:
+                await self._store.revisions.drop(tx, lease.scope, key, indexed.version)
             await self._jobs.settle(tx, lease, INDEX, [settled])
             if self._graph:
                 await self._graph.expect(tx, lease, indexed.version)
@@ -336,6 +371,11 @@ def _suspects_apart(pending: Sequence[WorkUnit], read: ReadSettings) -> list[Wor
     left = [unit for unit in pending if unit.attempts < _most_deaths(read)]
     suspects = [unit for unit in left if unit.attempts >= max(1, read.max_attempts - 1)]
     return suspects[:1] or left
+
+
+def _readings_by_base(units: Sequence[WorkUnit]) -> dict[str, str]:
+    """New readings among index units, by the version that each began from."""
+    return {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}
 
 
 def _given_up(unit: WorkUnit) -> ReadPage:

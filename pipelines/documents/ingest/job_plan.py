@@ -45,7 +45,7 @@ class JobPlanner:
             case "reindex" | "embed":
                 pending = job.kind == "embed"
                 await self._plan_versions(job.lease, agent=job.payload.get("agent_id"), only_pending=pending)
-            case "process":
+            case "process":  # queued by a version of this program that did not read the file again
                 await self._plan_document(job.lease, DocumentId(job.payload["document_id"]))
             case _:
                 raise Invalid(f"no worker knows jobs of kind {job.kind}")

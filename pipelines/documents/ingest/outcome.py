@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cluster.state.work.jobs import JobLease, JobLedger, JobState, UnitOutcome, UnitStatus
-from pipelines.documents.document import Caveat, CaveatWeight, Status, VersionId
+from pipelines.documents.document import Caveat, CaveatWeight, Status
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
 from pipelines.documents.store.document_writes import DocumentStore
 
@@ -60,12 +60,15 @@ def outcome_of(status: str | None) -> str | None:
     return status if status in DOUBTFUL else None
 
 
-def index_settled(version: VersionId, standing: Mapping[str, Any] | None) -> UnitOutcome:
-    """The end of an index unit; a document that is gone or superseded meanwhile is none that was done."""
-    if standing is None:
-        return UnitOutcome(version, UnitStatus.UNCHANGED)
-    outcome = outcome_of(standing["status"])
-    return UnitOutcome(version, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
+def index_settled(key: str, standing: Mapping[str, Any] | None, *, same: bool = False) -> UnitOutcome:
+    """The end of an index unit; a document that is gone or superseded meanwhile is none that was done.
+
+    `same`: its pages were read again and came to what was there, which is no change where nothing is doubtful.
+    """
+    outcome = None if standing is None else outcome_of(standing["status"])
+    if standing is None or (same and outcome is None):
+        return UnitOutcome(key, UnitStatus.UNCHANGED)
+    return UnitOutcome(key, UnitStatus.DONE, None, outcome, standing["caveats"] if outcome else ())
 
 
 def outcome_of_page(caveats: tuple[Caveat, ...]) -> str | None:

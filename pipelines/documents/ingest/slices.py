@@ -24,7 +24,8 @@ class PageSlice:
     numbers: tuple[int, ...]  # 1-based, ascending
     encoding: str | None = None  # of a text, as a person set it
     language: str | None = None  # of the workspace (ISO 639-1), where it is known
-    ocr: tuple[str, ...] = ()  # the languages that scans are in, where the workspace has its own
+    ocr: tuple[str, ...] = ()  # the languages that scans are in, where the workspace or a person says so
+    strategy: str | None = None  # of OCR, where a person says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class FileReader(Protocol):
     ) -> FileSurvey:
         """The facts of a file; raises Unreadable with the reason."""
 
-    def use(self, languages: tuple[str, ...]) -> None:
-        """Read scans in these languages from now on; in those of the settings where there are none."""
+    def use(self, languages: tuple[str, ...], strategy: str | None = None) -> None:
+        """Read scans in these languages by this strategy from now on; as the settings say where there are none."""
 
     def read(
         self,
@@ -66,22 +67,25 @@ class FileReader(Protocol):
 def cut_slices(
     pages: Sequence[tuple[Mapping[str, Any], int]], path: Mapping[str, str], at_most: int
 ) -> list[PageSlice]:
-    """Group pages of a version, in order, into slices of at most that many; all of one is read again after a kill.
+    """Group pages of a version that are read alike, in order, into slices of at most that many.
+
+    All of a slice is read again after a kill.
 
     Args:
         pages: a read unit's payload and its page number.
         path: location to local path.
     """
-    grouped: dict[str, list[tuple[Mapping[str, Any], int]]] = {}
+    grouped: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], int]]] = {}
     for payload, number in pages:
-        grouped.setdefault(payload["version"], []).append((payload, number))
+        alike = payload["version"], tuple(payload.get("ocr") or ()), payload.get("strategy")
+        grouped.setdefault(alike, []).append((payload, number))
     slices = []
-    for version, members in grouped.items():
+    for (version, ocr, strategy), members in grouped.items():
         first, numbers = members[0][0], sorted(number for _, number in members)
         facts = {name: first[name] for name in ("kind", "file_hash", "file_size", "mtime_ns")}
         facts |= {"encoding": first.get("encoding"), "language": first.get("language")}
-        ocr = tuple(first.get("ocr") or ())
-        whole = PageSlice(VersionId(version), path[first["location"]], numbers=(), ocr=ocr, **facts)
+        facts |= {"ocr": ocr, "strategy": strategy}
+        whole = PageSlice(VersionId(version), path[first["location"]], numbers=(), **facts)
         some = (tuple(numbers[start : start + at_most]) for start in range(0, len(numbers), at_most))
         slices += [replace(whole, numbers=of) for of in some]
     return slices
@@ -95,7 +99,7 @@ def read_slice(reader: FileReader, piece: PageSlice) -> Iterator[ReadPage]:
         for number in piece.numbers:
             yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
         return
-    reader.use(piece.ocr)
+    reader.use(piece.ocr, piece.strategy)
     told = {"encoding": piece.encoding, "language": piece.language}
     for page in reader.read(path, Kind(piece.kind), piece.numbers, **told):
         yield ReadPage(piece.version, page)

@@ -3,13 +3,14 @@
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 import cv2
 import numpy as np
 
-from cluster.basics.errors import InvalidSettings
+from cluster.basics.errors import Invalid, InvalidSettings
 from cluster.models.embedding import weights
 from configs.section import Gpu
 from pipelines.documents.document import FailureReason, Unreadable
@@ -21,6 +22,7 @@ from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, Pictu
 _OTHERS = {"rus": "ru", "chi_sim": "ch_sim", "chi_tra": "ch_tra", "jpn": "ja", "kor": "ko"}
 _LATIN = ("eng", "deu", "fra", "spa", "ita", "por", "nld", "pol", "tur")
 LANGUAGES = _OTHERS | {name: missing_language.LANGUAGES[name][0] for name in _LATIN}
+PACKAGED = ("eng",)  # what the packaged models read
 # The detector's cost grows with the canvas; letters of a 300 dpi page are still 8 pixels high on this one.
 CANVAS = 1600
 THREADS = 2  # of torch in a process
@@ -136,6 +138,21 @@ def open_reader(languages: list[str], models: str | None, gpu: Gpu, *, recognize
             detector=detector,
             verbose=False,
         )
+
+
+def refuse_without_models(languages: Sequence[str], models: str | None) -> None:
+    """Raise Invalid where EasyOCR has no models for these languages (by Tesseract's names), without loading any.
+
+    `models` is as for `EasyOcr`; of a folder that is there its names tell nothing.
+    """
+    packages = ("easyocr",) if models else ("easyocr", "easyocr_en_models")
+    if any(find_spec(name) is None for name in packages):
+        raise Invalid("EasyOCR, or its models, is not installed", fix=FIX)
+    if models and not Path(models).is_dir():
+        raise Invalid("the folder of EasyOCR's models is not there", fix=FIX)
+    if absent := [] if models else [name for name in languages if name not in PACKAGED]:
+        fix = "Set ocr.easyocr_models to a folder with the .pth files, or take another strategy or languages: eng."
+        raise Invalid(f"EasyOCR has no models for {', '.join(absent)}: the packaged ones read English", fix=fix)
 
 
 def _run_guarded(call: Callable[[], Any]) -> Any:

@@ -11,12 +11,14 @@ from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from configs.sections import ChunkSettings
-from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id
+from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id, version_id
 from pipelines.documents.store.chunk_strategies import ChosenStrategies, ChunkStrategies, with_strategy
 from pipelines.documents.store.encoding import code_of
 from pipelines.documents.store.ocr_languages import OcrLanguages
 from pipelines.documents.store.page_codec import failure_to_json, page_from_json, page_to_json
 from pipelines.documents.store.page_quota import refuse_beyond
+from pipelines.documents.store.reading_options import AS_SET, ReadingOptions
+from pipelines.documents.store.revisions import VersionRevisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,15 @@ class FileArrival:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """The stored state of a document."""
+    """The stored state of a document, and of the version that a file's bytes are."""
 
+    version: VersionId
     exists: bool  # there is such a document; an upload's is announced before its job, so its absence means a delete
     current_version: str | None  # None where nothing of it can be searched yet
     settled: bool  # its last run has ended, and the live index holds this version's text as it is now
     # Number of each stored page to the fingerprint it was read with, retryable failures left out.
     read_with: Mapping[int, str]
+    options: Mapping[int, ReadingOptions]  # of the pages that a person asked to read in their own way
     status: str | None = None  # where it stands; None where there is no such document
     # What its current version's caveats come to, as documents.caveats has them.
     caveats: Sequence[Mapping[str, Any]] = ()
@@ -79,6 +83,7 @@ class StoredPage:
 
     version: VersionId
     page: Page
+    options: ReadingOptions = AS_SET  # that it was read with
 
 
 class DocumentStore:
@@ -86,17 +91,23 @@ class DocumentStore:
 
     def __init__(self, database: Database) -> None:
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
+        self.revisions = VersionRevisions(database)
 
-    async def known(self, scope: Scope, document: DocumentId, version: VersionId) -> StoredDocument:
-        """The stored state of this document and of this version's pages."""
+    async def known(self, scope: Scope, document: DocumentId, file_hash: str) -> StoredDocument:
+        """The stored state of this document, and of the pages of the version that these bytes are."""
+        named = {"document": document, "workspace": scope.workspace}
         async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["document"], document=document, version=version, workspace=scope.workspace)
+            found = await tx.one(self._sql["version_of_bytes"], **named, file_hash=file_hash)
+            version = VersionId(found["id"]) if found else version_id(document, file_hash)
+            row = await tx.one(self._sql["document"], **named, version=version)
             pages = await tx.all(self._sql["pages_read"], version=version, workspace=scope.workspace)
         read_with = {p["number"]: p["fingerprint"] for p in pages if not p["retryable"]}
+        options = {p["number"]: ReadingOptions.from_json(p["reading"]) for p in pages if p["reading"]}
         if row is None:
-            return StoredDocument(False, None, False, read_with)
+            return StoredDocument(version, False, None, False, read_with, options)
+        settled = bool(row["settled"])
         return StoredDocument(
-            True, row["current_version"], bool(row["settled"]), read_with, row["status"], row["caveats"]
+            version, True, row["current_version"], settled, read_with, options, row["status"], row["caveats"]
         )
 
     async def told(self, scope: Scope, arrivals: Mapping[str, FileArrival]) -> dict[str, FileArrival]:
@@ -156,6 +167,7 @@ class DocumentStore:
     async def put_pages(self, tx: Transaction, scope: Scope, pages: Sequence[StoredPage], fingerprint: str) -> None:
         """Write pages; those of a document that was deleted meanwhile are left out."""
         rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
+        told = [stored.options.as_json() for stored in pages]
         versions = sorted({version for version, _ in rows})
         await lock_corpus(tx, scope)
         await tx.run(self._sql["reread"], **scope.keys, versions=versions)
@@ -168,6 +180,7 @@ class DocumentStore:
             ids=[page_id(version, row["number"]) for version, row in rows],
             failures=[None if row["failure"] is None else Jsonb(row["failure"]) for _, row in rows],
             ms=[row["ms"] for _, row in rows],
+            readings=[Jsonb(options) if options else None for options in told],
             **{f"{name}s": [row[name] for _, row in rows] for name in ("number", "text", "engine", "confidence")},
             **{name: [Jsonb(row[name]) for _, row in rows] for name in ("words", "attempts", "caveats")},
         )

@@ -1,3 +1,10 @@
+-- version_of_bytes: The version that a file's bytes are now: of several readings that were asked for the one that readers
+-- see, or else the newest.
+select v.id from document_versions v
+join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+where d.id = %(document)s and d.workspace_id = %(workspace)s and v.file_hash = %(file_hash)s
+order by v.id = d.current_version desc nulls last, v.created_at desc, v.id limit 1;
+
 -- document: What is known of a document, and whether the live index holds the text of this version as it is now.
 select d.current_version, d.status, d.caveats, d.status in ('completed', 'degraded', 'partial', 'failed') and exists (
     select 1 from indexed_versions m join document_versions v on v.id = m.version_id
@@ -46,12 +53,16 @@ values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(fil
 on conflict (id) do update set failure = excluded.failure, processed_date = now(),
     status = case when documents.current_version is null then 'failed' else documents.status end;
 
--- put_version: Add a version once; bytes that come back are the newest again, wherever they lie now.
-insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
+-- put_version: Add a version once; bytes that come back are the newest again, wherever they lie now. What readers have stays
+-- as old as it is while nothing but readings of the same bytes is newer: those that are under way are to follow it.
+insert into document_versions as there (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location, page_count)
 values (%(version)s, %(document)s, %(tenant)s, %(workspace)s, %(file_hash)s, %(file_size)s, %(kind)s, %(location)s,
         %(page_count)s)
 on conflict (id) do update set location = excluded.location, kind = excluded.kind, page_count = excluded.page_count,
-    created_at = clock_timestamp()
+    created_at = case when exists (select from documents d where d.id = there.document_id and d.current_version = there.id)
+        and not exists (select from document_versions n where n.document_id = there.document_id
+                          and n.created_at > there.created_at and n.file_hash <> there.file_hash)
+        then there.created_at else clock_timestamp() end
 returning xmax = 0 as fresh;
 
 -- drop_pages_beyond: Pages of an earlier reading that cut the same bytes into more of them.
@@ -64,7 +75,7 @@ where a.workspace_id = %(workspace)s and (a.id = %(agent)s::uuid or a.auto_link_
 on conflict do nothing;
 
 -- pages_read: Which pages of a version are stored, with what they were read with and whether that may be tried again.
-select number, fingerprint, coalesce((failure->>'retryable')::boolean, false) as retryable from pages
+select number, fingerprint, reading, coalesce((failure->>'retryable')::boolean, false) as retryable from pages
 where version_id = %(version)s and workspace_id = %(workspace)s;
 
 -- seen_well: A file that is as it was has no failure of an earlier look at it.
@@ -88,25 +99,29 @@ where d.workspace_id = %(workspace)s and d.status in ('pending', 'processing') a
         where u.job_id = %(job)s and case when %(only)s::text[] is null then u.status = 'pending'
                                           else u.key = any(%(only)s::text[]) end));
 
--- any_good: Whether anything of a job's documents can be searched.
+-- any_good: Whether anything of a job's documents can be searched; also in the version before, where a new reading came to
+-- the same.
 select exists (select 1 from units u join documents d on d.current_version = u.key
                where u.job_id = %(job)s and d.workspace_id = %(workspace)s and u.stage = 'index' and u.status = 'done'
-                 and d.status <> 'failed') as good;
+                 and d.status <> 'failed')
+    or exists (select 1 from units u join documents d on d.current_version = u.payload->>'previous'
+               where u.job_id = %(job)s and d.workspace_id = %(workspace)s and u.stage = 'index' and u.status = 'done'
+                 and u.payload ? 'previous' and d.status <> 'failed') as good;
 
 -- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence,
-                   attempts, ms, fingerprint, failure, caveats)
+                   attempts, ms, fingerprint, failure, caveats, reading)
 select p.version_id, p.number, p.id, v.document_id, v.tenant_id, v.workspace_id, p.text, p.words, p.engine,
-       p.confidence, p.attempts, p.ms, %(fingerprint)s, p.failure, p.caveats
+       p.confidence, p.attempts, p.ms, %(fingerprint)s, p.failure, p.caveats, p.reading
 from unnest(%(versions)s::text[], %(numbers)s::int[], %(ids)s::text[], %(texts)s::text[], %(words)s::jsonb[],
             %(engines)s::text[], %(confidences)s::real[], %(attempts)s::jsonb[], %(ms)s::int[], %(failures)s::jsonb[],
-            %(caveats)s::jsonb[])
-    as p(version_id, number, id, text, words, engine, confidence, attempts, ms, failure, caveats)
+            %(caveats)s::jsonb[], %(readings)s::jsonb[])
+    as p(version_id, number, id, text, words, engine, confidence, attempts, ms, failure, caveats, reading)
 join document_versions v on v.id = p.version_id and v.workspace_id = %(workspace)s
 on conflict (version_id, number) do update set
     text = excluded.text, words = excluded.words, engine = excluded.engine, confidence = excluded.confidence,
     attempts = excluded.attempts, ms = excluded.ms, fingerprint = excluded.fingerprint, failure = excluded.failure,
-    caveats = excluded.caveats, read_at = now();
+    caveats = excluded.caveats, reading = excluded.reading, read_at = now();
 
 -- load_pages: The stored pages of a version in order.
 select number, text, words, engine, confidence, attempts, ms, failure, caveats from pages

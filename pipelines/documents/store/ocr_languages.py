@@ -39,14 +39,19 @@ class OcrLanguages:
         Returns the files that OCR has read before, as the payload of a job names them. Raises LanguageNotInstalled:
         one is not among the `installed`; with the package that brings it.
         """
-        if absent := [name for name in languages if name not in installed]:
-            packages = " ".join(package_of(name) for name in absent)
-            raise LanguageNotInstalled(
-                f"no data for {', '.join(absent)}; there are {', '.join(installed)}",
-                fix=f"sudo apt-get install -y {packages} (on each machine that reads)",
-            )
+        refuse_absent(languages, installed)
         await tx.run(SQL["change"], **scope.keys, languages=list(dict.fromkeys(languages)) or None)
         return await tx.all(SQL["read_by_ocr"], **scope.keys)
+
+
+def refuse_absent(languages: Sequence[str], installed: Sequence[str]) -> None:
+    """Raise LanguageNotInstalled where one is not among the installed; with the package that brings it."""
+    if absent := [name for name in languages if name not in installed]:
+        packages = " ".join(package_of(name) for name in absent)
+        raise LanguageNotInstalled(
+            f"no data for {', '.join(absent)}; there are {', '.join(installed)}",
+            fix=f"sudo apt-get install -y {packages} (on each machine that reads)",
+        )
 
 
 def fingerprint_in(made: str, languages: Sequence[str]) -> str:

@@ -118,7 +118,7 @@ class QuoteChecker:
         said = {name: getattr(source, name) for name in ("document_id", "version_id", "chunk_id", "filename")}
         said |= {"page": page, "quote": source.at(place), "start": start, "end": end}
         said |= {"boxes": [], "ocr_confidence": None, "caveats": []}
-        url = f"/api/documents/{source.document_id}/pages/{page}"
+        url = f"/api/documents/{source.document_id}/versions/{source.version_id}/pages/{page}"
         self.citations.append({"n": len(self.citations) + 1, **said, "url": url})
         return len(self.citations)
 

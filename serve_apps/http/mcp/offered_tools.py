@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
+from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from cluster.state.identity.identity import WorkspaceMember
@@ -15,7 +16,7 @@ from serve_apps.http.fields import DocumentKey, Name, Question, Text
 from serve_apps.http.response_shapes import CaveatShape, copy_fields
 from serve_apps.http.routes.agents import agents, answers
 from serve_apps.http.routes.agents.chat_shapes import Problem
-from serve_apps.http.routes.documents import documents, ingest
+from serve_apps.http.routes.documents import documents, reprocess
 from serve_apps.http.routes.documents import search as asking
 from serve_apps.http.routes.documents.document_shapes import DocumentList
 from serve_apps.http.routes.documents.passages import Found
@@ -71,12 +72,10 @@ class DocumentArguments(McpArguments):
     document_id: DocumentKey
 
 
-class ReprocessArguments(DocumentArguments):
+class ReprocessArguments(reprocess.ReadingFields, DocumentArguments):
     """As POST /api/documents/{document_id}/reprocess takes it."""
 
-    encoding: Annotated[
-        Text | None, Field(max_length=40, description="Read the file again and decode it so; auto: as its bytes say.")
-    ] = None
+    wait: Annotated[float, Field(ge=0, le=60, description="Seconds to wait for the end.")] = 0
 
 
 class AgentsArguments(McpArguments):
@@ -172,7 +171,8 @@ async def _read_page(given: PageArguments, me: WorkspaceMember, parts: AppDepend
 
 
 async def _reprocess_document(given: ReprocessArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
-    return await ingest.process(given.document_id, me, parts, ingest.Reading(encoding=given.encoding))
+    asked = reprocess.Reading(**given.model_dump(include=set(reprocess.ReadingFields.model_fields)))
+    return await reprocess.process(given.document_id, me, parts, Response(), asked, wait=given.wait)
 
 
 async def _list_agents(given: AgentsArguments, me: WorkspaceMember, parts: AppDependencies) -> BaseModel:
@@ -206,8 +206,9 @@ OFFERS: Mapping[str, McpTool] = MappingProxyType(
             ("GET", "/api/documents/{document_id}/pages/{number}"), PageArguments, McpPageText, _read_page,
         ),
         "reprocess_document": McpTool(
-            "Cut and embed a document's stored text again, as a job; with an encoding its file is read again.",
-            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, ingest.Processing,
+            "Read a document's file again, all of it or some pages, cut and embed it, as a job; readers keep what they "
+            "have until that is done. For wrong OCR choose strategy and languages, for wrong letters the encoding.",
+            ("POST", "/api/documents/{document_id}/reprocess"), ReprocessArguments, reprocess.Processing,
             _reprocess_document, reads=False,
         ),
         "list_agents": McpTool(

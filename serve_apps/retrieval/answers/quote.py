@@ -32,8 +32,8 @@ class Citation:
 
     @property
     def url(self) -> str:
-        """The page in the API."""
-        return f"/api/documents/{self.document_id}/pages/{self.page}"
+        """The page in the API, of the version that was quoted, whatever readers see by now."""
+        return f"/api/documents/{self.document_id}/versions/{self.version_id}/pages/{self.page}"
 
 
 def locate_quote(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int] | None:

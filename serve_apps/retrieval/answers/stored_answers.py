@@ -241,7 +241,7 @@ def _visible_citation(row: Row) -> Json:
         "ocr_confidence": sure,
         "page_confidence": row["confidence"],
         "job": job if row["job_id"] else None,
-        "url": f"/api/documents/{row['document_id']}/pages/{row['page']}",
+        "url": f"/api/documents/{row['document_id']}/versions/{row['version_id']}/pages/{row['page']}",
         "withheld": None if same else CHANGED,
     }
 

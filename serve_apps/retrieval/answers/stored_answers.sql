@@ -33,8 +33,11 @@ left join document_versions v on v.id = c.version_id and v.document_id = d.id an
 left join pages p on p.version_id = v.id and p.number = c.page and p.workspace_id = %(workspace)s
 left join document_chunks k on k.id = c.chunk_id and k.version_id = v.id and k.workspace_id = %(workspace)s
 left join lateral (
-    select u.job_id from units u
-    where u.stage = 'read' and u.key = p.id and u.workspace_id = %(workspace)s and u.status = 'done'
+    -- A page that was taken over from another version has the moment of its reading from there.
+    select u.job_id from document_versions w
+    join pages o on o.version_id = w.id and o.number = p.number and o.read_at = p.read_at
+    join units u on u.stage = 'read' and u.key = o.id and u.workspace_id = %(workspace)s and u.status = 'done'
+    where w.document_id = p.document_id and w.workspace_id = %(workspace)s
     order by u.settled_at desc nulls last limit 1) reading on true
 left join jobs j on j.id = reading.job_id and j.workspace_id = %(workspace)s
 where c.answer_id = %(id)s and c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s

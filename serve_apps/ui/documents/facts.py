@@ -44,7 +44,7 @@ def document_heading(document: Record, role: Role) -> SafeHtml:
     about = state_badge(document["status"]), said, format_moment(document["upload_date"], relative=True)
     actions = [tag("a", "All documents", href=HERE, class_="aos-button")]
     if role.reaches(Role.DEVELOPER):
-        title = "Cut and embed its text again; it is not read again"
+        title = "Read its file again, cut and embed it; readers have this version until that is done"
         actions.append(_action_button("Process again", "process", id_="process", title=title))
     if role.reaches(Role.OPERATOR):
         actions.append(_action_button("Delete …", "impact", id_="impact"))

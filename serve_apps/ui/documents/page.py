@@ -66,7 +66,7 @@ async def _act_on_document(console: ConsoleContext, api: SessionApi, asked: Page
                 job = await api.post(f"/api/documents/{document}/process")
                 where = console.link("ingest", job=job["job_id"])
                 link = link_to("see the job", where)
-                said = facts.done_notice(join_html("Its text is cut and embedded again: ", link, "."))
+                said = facts.done_notice(join_html("It is read, cut and embedded again: ", link, "."))
             case "decode":
                 body = {"encoding": asked.fields.get("encoding", "").strip() or "auto"}
                 job = await api.post(f"/api/documents/{document}/process", body)

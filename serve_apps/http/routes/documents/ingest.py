@@ -1,8 +1,7 @@
-"""Ways in: upload a file, read or index again (also with an encoding that a person set), link to agents."""
+"""Ways in: upload a file, index the stored text again, link to agents."""
 
 import asyncio
-import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -11,14 +10,12 @@ from fastapi import APIRouter, Form, Query, Response, UploadFile
 from pydantic import AfterValidator, BaseModel, Field
 
 from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
-from cluster.state.db.postgres import Row, Transaction
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
 from configs.sections import ChunkStrategy
 from pipelines.documents.document import Status, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
 from pipelines.documents.store.chunk_strategies import ChunkStrategies, with_strategy
-from pipelines.documents.store.encoding import AUTO, canonical_encoding
 from pipelines.documents.store.library import NewUpload
 from pipelines.documents.store.page_quota import OverQuota, pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
@@ -27,12 +24,10 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import (
     AgentInQuery,
     ChunkStrategyField,
-    DocumentInPath,
     DocumentKey,
     IdempotencyKey,
     Name,
     RequestBody,
-    Text,
     split_comma_list,
     storable_text,
 )
@@ -45,12 +40,11 @@ from serve_apps.http.routes.documents.uploads import (
     origin_of,
     start_job,
     store_upload,
+    wait_for_job,
 )
-from serve_apps.http.streams.sse import ENDS
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
-LOOK_SECONDS = 0.1
 Listed = Annotated[str, Form(max_length=5_000, description="Comma-separated."), AfterValidator(storable_text)]
 
 
@@ -225,10 +219,7 @@ async def _wait_for_status(
     """The document's status once its job has ended, or what it is when the time is up."""
     if seconds == 0:
         return Status.PENDING
-    for _ in range(math.ceil(seconds / LOOK_SECONDS)):
-        if (await parts.job_queries.show(me.scope, job))["state"] in ENDS:
-            break
-        await asyncio.sleep(LOOK_SECONDS)
+    await wait_for_job(parts, me, job, seconds)
     try:
         return str((await parts.library.require(me.scope, document))["status"])
     except NotFound as error:
@@ -240,68 +231,3 @@ def _parse_tags(text: str) -> list[str]:
         return split_comma_list(text)
     except ValueError as error:
         raise Invalid(str(error)) from error
-
-
-class Processing(Started):
-    """A document whose text will be cut and embedded again."""
-
-    document_id: str
-
-
-class Reading(RequestBody):
-    """Options for doing a document again: `encoding` is Python's name of one, or `auto` to detect it.
-
-    By a `chunking_strategy` it is cut from now on, whatever the workspace's is.
-    """
-
-    encoding: Annotated[Text | None, Field(max_length=40)] = None
-    chunking_strategy: ChunkStrategyField | None = None
-
-
-@router.post("/api/documents/{document_id}/process", status_code=202, dependencies=[BUILD])
-@router.post("/api/documents/{document_id}/reprocess", status_code=202, dependencies=[BUILD])
-async def process(
-    document_id: DocumentInPath, me: Me, parts: Its, body: Reading | None = None, idempotency_key: IdempotencyKey = None
-) -> Processing:
-    """Cut and embed one document's stored text again; its file is not read. 409 where no text is stored yet.
-
-    With an `encoding` its file is read again, and decoded so from now on, whenever it is read; 422 where there is none
-    of that name.
-    """
-    row = await parts.library.require(me.scope, document_id)
-    also = None
-    if body is not None and body.chunking_strategy is not None:
-        change, strategy = ChunkStrategies(parts.database).change_document, body.chunking_strategy
-        also = partial(change, scope=me.scope, document=document_id, strategy=strategy)
-    if body is not None and body.encoding is not None and row["version_id"] is not None:
-        return await _read_again(parts, me, row, body.encoding, idempotency_key, also)
-    if row["current_version"] is None:
-        raise Conflict(
-            f"document {document_id} has no text yet: it is {row['status']}",
-            fix="Wait for its job, or retry that; where the file could not be read, upload or scan it again.",
-        )
-    job = await start_job(parts, me, "process", JobLane.SMALL, {"document_id": document_id}, idempotency_key, also)
-    return Processing(job_id=job.job_id, fresh=job.fresh, document_id=document_id)
-
-
-async def _read_again(
-    parts: AppDependencies,
-    me: WorkspaceMember,
-    row: Row,
-    encoding: str,
-    key: str | None,
-    also: Callable[[Transaction], Awaitable[None]] | None,
-) -> Processing:
-    """The encoding and the job that reads with it, both or neither; it looks at a document and links it to nobody."""
-    name = None if encoding == AUTO else canonical_encoding(encoding)
-    document, told = row["id"], {"document_id": row["id"], "encoding": name}
-    file = {field: row[field] for field in ("origin", "filename", "location")}
-    payload = {**told, "files": [file], "refresh": True}
-    async with parts.database.transaction(me.scope) as tx:
-        job = await parts.jobs.enqueue(tx, me.scope, "process", JobLane.SMALL, payload, key)
-        if job.fresh:
-            await parts.library.set_encoding(tx, me.scope, document, name)
-            if also is not None:
-                await also(tx)
-            await parts.audit.record(tx, me.scope, "job.process", job.job, detail=told)
-    return Processing(job_id=UUID(job.job), fresh=job.fresh, document_id=document)

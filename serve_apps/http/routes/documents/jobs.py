@@ -1,6 +1,8 @@
 """Jobs: how far they are, what failed, and what to do about it."""
 
 import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -8,14 +10,17 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel
 
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Row
+from cluster.state.db.postgres import Row, Transaction
+from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId, JobState
 from pipelines.documents.document import Failure, FailureReason
 from pipelines.documents.ingest.reading_rate import JobPaces
 from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.documents.store.revisions import VersionRevisions
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Limit, Skip
 from serve_apps.http.response_shapes import Counts, DoubtfulDocument, FailedUnit, FailedUnits, JobList, JobShape
 from serve_apps.http.streams.response import CancellingStreamResponse
@@ -136,20 +141,42 @@ async def cancel(job_id: UUID, me: Me, parts: Its) -> JobShape:
 
 @router.post("/api/jobs/{job_id}/resume", status_code=202, dependencies=[OPERATE])
 async def resume(job_id: UUID, me: Me, parts: Its) -> JobShape:
-    """Go on with what is left of a job that was cancelled or failed."""
+    """Go on with what is left of a job that was cancelled or failed.
+
+    409 while another job reads what it would, and where newer versions have replaced all that is left.
+    """
     id_ = JobId(str(job_id))
-    async with parts.audited(me, "job.resume", id_) as tx:
-        await parts.job_queries.resume(tx, me.scope, id_)
+    async with _going_on(me, parts, "job.resume", id_) as (tx, vain):
+        await parts.job_queries.resume(tx, me.scope, id_, vain=vain)
     return JobShape.of(await parts.job_queries.show(me.scope, id_))
 
 
 @router.post("/api/jobs/{job_id}/retry", status_code=202, dependencies=[OPERATE])
 async def retry(job_id: UUID, me: Me, parts: Its) -> JobShape:
-    """Try again what failed, and index the documents it belongs to once more."""
+    """Try again what failed, and index the documents it belongs to once more.
+
+    409 while another job reads what it would, and where newer versions have replaced all that failed.
+    """
     id_ = JobId(str(job_id))
-    async with parts.audited(me, "job.retry", id_) as tx:
-        await parts.job_queries.retry(tx, me.scope, id_, last_stage=LAST_STAGE)
+    async with _going_on(me, parts, "job.retry", id_) as (tx, vain):
+        await parts.job_queries.retry(tx, me.scope, id_, last_stage=LAST_STAGE, vain=vain)
     return JobShape.of(await parts.job_queries.show(me.scope, id_))
+
+
+@asynccontextmanager
+async def _going_on(
+    me: WorkspaceMember, parts: AppDependencies, action: str, job: JobId
+) -> AsyncIterator[tuple[Transaction, Sequence[str]]]:
+    """A transaction in which an ended job goes back to the queue, and versions that it would read in vain.
+
+    Raises Conflict, which undoes it: another job reads what this one would.
+    """
+    revisions, scope = VersionRevisions(parts.database), Scope.of_worker(me.scope.tenant, me.scope.workspace)
+    # As its worker: documents that the caller may not see are read by it, too.
+    async with parts.database.transaction(scope) as tx:
+        yield tx, await revisions.superseded(tx, scope, job)
+        await revisions.refuse_beside(tx, scope, job)
+        await parts.audit.record(tx, me.scope, action, job)
 
 
 @router.get("/api/jobs/{job_id}/progress", dependencies=[READ])

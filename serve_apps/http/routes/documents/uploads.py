@@ -1,6 +1,7 @@
 """Upload handling before a worker sees the file: named, hashed, sniffed, stored."""
 
 import asyncio
+import math
 import re
 import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -15,15 +16,17 @@ from fastapi import UploadFile
 from cluster.basics.errors import Invalid, TooLarge
 from cluster.state.db.postgres import Transaction
 from cluster.state.identity.identity import WorkspaceMember
-from cluster.state.work.jobs import EnqueuedJob, JobLane
+from cluster.state.work.jobs import EnqueuedJob, JobId, JobLane
 from pipelines.documents.document import FailureReason, Unreadable, fingerprint_parts
 from pipelines.documents.sources.sniff import sniff_kind
 from pipelines.documents.store.blobs import BlobStore, Location
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import FileRefused, file_refusal
 from serve_apps.http.response_shapes import Started
+from serve_apps.http.streams.sse import ENDS
 
 BLOCK = 1 << 20
+LOOK_SECONDS = 0.1  # between two looks at a job that somebody waits for
 READER = re.compile(r"(user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin))")
 
 
@@ -142,3 +145,12 @@ async def start_job(
         if job.fresh and kind == "reindex" and payload["agent_id"] is None:
             await parts.job_queries.supersede(tx, me.scope, job.job)
     return Started(job_id=UUID(job.job), fresh=job.fresh)
+
+
+async def wait_for_job(parts: AppDependencies, me: WorkspaceMember, job: JobId, seconds: float) -> str:
+    """The job's state once it has ended, or what it is when the time is up."""
+    for _ in range(math.ceil(seconds / LOOK_SECONDS)):
+        if (state := (await parts.job_queries.show(me.scope, job))["state"]) in ENDS:
+            return str(state)
+        await asyncio.sleep(LOOK_SECONDS)
+    return str((await parts.job_queries.show(me.scope, job))["state"])
