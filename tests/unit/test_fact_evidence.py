@@ -5,7 +5,6 @@ import pytest
 from pipelines.documents.facts.find_facts import find_facts
 from serve_apps.retrieval.answers.fact_evidence import RankedFact, fact_heading, rank_facts
 from serve_apps.retrieval.text.question_shape import question_shape
-from serve_apps.retrieval.text.words import content_words
 
 SHEET = """# Boiler sheet
 
@@ -70,7 +69,7 @@ PUMP = """# Works
 
 
 def likeness(question: str, value: str) -> float | None:
-    facts, passages = find_facts(PUMP), set(content_words(f"The flat over the gate. {PUMP}"))
+    facts, passages = find_facts(PUMP), ["The flat over the gate.", PUMP]
     found = rank_facts(question_shape(question), facts, {"works"}, [0.1] * len(facts), passages=passages)
     return next((one.similarity for one in found if one.fact.value == value), None)
 

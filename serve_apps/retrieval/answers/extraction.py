@@ -161,7 +161,7 @@ class EvidenceReader:
         near, why = await self._measure_in(scope, language, shape.text, compared)
         scored = [ScoredSentence(sentences[at], shares[at], value) for at, value in zip(order, near, strict=False)]
         over = None if is_meant else [content_words(titles[place.hit]) for _, place in facts]
-        said = {word for at in {one.hit for one in sentences} for word in content_words(hits[at].text)}
+        said = [hits[at].text for at in {one.hit for one in sentences}]
         ranked = fact_evidence.rank_facts(shape, [fact for fact, _ in facts], subject, near[len(order) :], over, said)
         least = 0.0 if is_meant else max((one.score for one in scored), default=0.0)
         where = {id(fact): place for fact, place in facts}

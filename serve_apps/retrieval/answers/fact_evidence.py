@@ -26,14 +26,6 @@ class RankedFact:
         return self.coverage if self.similarity is None else (self.coverage + self.similarity) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class FactSurroundings:
-    """Folded words of what stands around facts: of each section's title, and of the passages."""
-
-    sections: Sequence[Collection[str]]
-    passages: Collection[str]
-
-
 def fact_heading(fact: PageFact, subject: Collection[str]) -> str:
     """The headings of a fact, without a section that only repeats the title of the document."""
     says_more = set(content_words(fact.section)) - set(subject)
@@ -46,7 +38,7 @@ def rank_facts(
     subject: Collection[str],
     similarity: Sequence[float | None],
     titles: Sequence[Collection[str]] | None = None,
-    passages: Collection[str] = (),
+    passages: Sequence[str] = (),
 ) -> list[RankedFact]:
     """The facts that a question may ask for, best first.
 
@@ -55,7 +47,7 @@ def rank_facts(
         similarity: cosine of the question to the headings of each fact.
         titles: folded words of the titles over each fact, where the question does not say which document it means:
             then these have to be about what it asks, too, and a label alone is no evidence.
-        passages: folded words of all that was found of the documents.
+        passages: all that was found of the documents.
     """
     headings = [frozenset(content_words(fact_heading(one, subject))) for one in facts]
     around = [over | set(content_words(one.value)) for over, one in zip(headings, facts, strict=True)]
@@ -66,9 +58,9 @@ def rank_facts(
 
     wanted = shape.words | shape.attributes
     # Anything has an age or a length; a destination is of what it is asked of.
-    is_measure = shape.kind is AnswerKind.NUMBER
+    is_measure = shape.kind is AnswerKind.NUMBER and shape.attributes
     things = shape.words - shape.attributes - set(subject) - measure_words() if is_measure else frozenset[str]()
-    around_them = FactSurroundings([set(content_words(name)) for name in {one.section for one in facts}], passages)
+    elsewhere = _stand_elsewhere(things, facts, passages)
     whole = sum(map(weight, shape.words)) or 1.0
     found = []
     for at, (one, words, near) in enumerate(zip(facts, around, similarity, strict=True)):
@@ -82,7 +74,7 @@ def rank_facts(
         covered = min(1.0, sum(map(weight, wanted & there)) / whole)
         precise = sum(weight(word) for word in label if word in wanted) / own if own else 0.0
         coverage = max(covered, (covered + precise) / 2) if titles is None else covered
-        if near is not None and _names_attribute(one, shape) and not _is_of_another(things, words, around_them):
+        if near is not None and _names_attribute(one, shape) and not (elsewhere and things.isdisjoint(words)):
             near = max(near, CHOSEN)  # `Age: 70`: what `how old` means, however little the two look alike
         if chosen:  # it is one of the answers that the question offers, whatever it stands under
             coverage, near = min(1.0, coverage + CHOSEN), None if near is None else max(near, CHOSEN)
@@ -96,12 +88,10 @@ def _names_attribute(fact: PageFact, shape: AskedShape) -> bool:
     return bool(words) and words[-1] in shape.attributes
 
 
-def _is_of_another(things: Collection[str], own: Collection[str], around: FactSurroundings) -> bool:
-    """True where a measure stands under another thing's heading than that of which it is asked.
+def _stand_elsewhere(things: Collection[str], facts: Sequence[PageFact], passages: Sequence[str]) -> bool:
+    """True where a section is about these things, or no passage speaks of them: a pilot's age is no bridge's."""
 
-    So it is where another section is about that thing, or no passage speaks of it: a pilot's age is no bridge's.
-    """
-    if not things or not set(things).isdisjoint(own):
-        return False
-    elsewhere = any(not set(things).isdisjoint(section) for section in around.sections)
-    return elsewhere or set(things).isdisjoint(around.passages)
+    def speaks(text: str) -> bool:
+        return not set(things).isdisjoint(content_words(text))
+
+    return bool(things) and (any(map(speaks, {one.section for one in facts})) or not any(map(speaks, passages)))
