@@ -1,12 +1,12 @@
 """Reading order of what an engine finds on a page: rows, columns of prose, and headlines over both."""
 
-from pipelines.documents.ocr.reading import OcrToken, PixelArea
-from pipelines.documents.ocr.reading_order import Piece, arrange_lines
+from pipelines.documents.ocr.reading import OcrToken, PixelArea, TextLine
+from pipelines.documents.ocr.reading_order import arrange_lines
 
 HIGH = 20.0
 
 
-def piece(text: str, x: float, y: float, wide: float | None = None) -> Piece:
+def piece(text: str, x: float, y: float, wide: float | None = None) -> TextLine:
     """Words of one run from (x, y) on; `wide` pixels, or ten a character."""
     words, at = text.split(), x
     letter = (10.0 * len(text) if wide is None else wide) / len(text)
@@ -14,10 +14,10 @@ def piece(text: str, x: float, y: float, wide: float | None = None) -> Piece:
     for word in words:
         tokens.append(OcrToken(word, PixelArea(at, y, at + letter * len(word), y + HIGH), 0.9))
         at += letter * (len(word) + 1)
-    return tuple(tokens)
+    return TextLine(tuple(tokens))
 
 
-def texts(*pieces: Piece) -> list[str]:
+def texts(*pieces: TextLine) -> list[str]:
     return [line.text for line in arrange_lines(pieces)]
 
 
@@ -30,11 +30,11 @@ def test_columns_of_prose_are_read_one_after_the_other() -> None:
     left = [piece(f"the left column goes on in line {n}", 10, 30 * n, 350) for n in range(8)]
     right = [piece(f"and the right one does so in {n}", 400, 30 * n + 3, 350) for n in range(8)]
     found = texts(*[one for pair in zip(right, left, strict=True) for one in pair])
-    assert found == [" ".join(token.text for token in one) for one in (*left, *right)]
+    assert found == [one.text for one in (*left, *right)]
 
 
 def test_a_headline_over_two_columns_parts_what_is_above_and_below() -> None:
-    def column(x: float, top: int, name: str) -> list[Piece]:
+    def column(x: float, top: int, name: str) -> list[TextLine]:
         return [piece(f"{name} has some words in its line {n}", x, top + 30 * n, 350) for n in range(6)]
 
     first, second = column(10, 0, "first"), column(400, 0, "second")
@@ -55,6 +55,6 @@ def test_a_gap_opens_a_paragraph() -> None:
 
 
 def test_nothing_gives_no_line_and_each_word_comes_once() -> None:
-    assert arrange_lines([]) == () == arrange_lines([()])
+    assert arrange_lines([]) == () == arrange_lines([TextLine(())])
     pieces = [piece(f"word{n}", 37 * n % 500, 17 * n % 900) for n in range(400)]
     assert sorted(" ".join(texts(*pieces)).split()) == sorted(f"word{n}" for n in range(400))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.ocr.paddle import PaddleEngine, PaddleReader
+from pipelines.documents.ocr.paddle import FIX, PaddleEngine, PaddleReader
 from pipelines.documents.ocr.reading import EngineMissing
 
 MEMORY = 4 * 2**30
@@ -61,8 +61,8 @@ def test_a_child_that_dies_or_takes_too_long_is_one_failed_reading_and_the_next_
 
 
 class AbsentReader(PaddleReader):
-    def read(self, image: Any) -> str:
-        return "rapidocr cannot be imported: No module named 'rapidocr'"
+    def read(self, image: Any) -> tuple[str, Any]:
+        return "missing", ("rapidocr cannot be imported: No module named 'rapidocr'", FIX)
 
 
 def test_without_the_package_the_engine_is_missing_with_a_fix() -> None:

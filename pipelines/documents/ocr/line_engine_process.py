@@ -45,18 +45,28 @@ class LineEngineProcess:
         self._guard.close()
 
     def _call_child(self, method: str, *arguments: object) -> Any:
-        try:
-            kind, value = self._guard.call(method, *arguments, seconds=STALL_SECONDS, cpu_seconds=self._cpu_seconds)
-        except CallTimeout as error:
-            again = not isinstance(error, TookTooMuch)
-            raise Unreadable(FailureReason.TIMEOUT, f"{self.name}: {error}", retryable=again) from None
-        except ChildDied as death:
-            if death.starved:
-                raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
-            raise Unreadable(FailureReason.CRASHED, f"{self.name} {death}"[:250], retryable=True) from None
-        if kind == "missing":
-            raise EngineMissing(value[0], fix=value[1])
-        return value
+        return call_engine(self._guard, self.name, method, *arguments, cpu_seconds=self._cpu_seconds)
+
+
+def call_engine(guard: GuardedChild, name: str, method: str, *arguments: object, cpu_seconds: float) -> Any:
+    """The value of a method in an engine's child, which answers as `catch_missing` does.
+
+    Raises:
+        Unreadable: timeout (retryable where it hung without using CPU), bomb or crashed.
+        EngineMissing: not installed, or its models are not there.
+    """
+    try:
+        kind, value = guard.call(method, *arguments, seconds=STALL_SECONDS, cpu_seconds=cpu_seconds)
+    except CallTimeout as error:
+        again = not isinstance(error, TookTooMuch)
+        raise Unreadable(FailureReason.TIMEOUT, f"{name}: {error}", retryable=again) from None
+    except ChildDied as death:
+        if death.starved:
+            raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
+        raise Unreadable(FailureReason.CRASHED, f"{name} {death}"[:250], retryable=True) from None
+    if kind == "missing":
+        raise EngineMissing(value[0], fix=value[1])
+    return value
 
 
 class LineEngineHost:
@@ -67,14 +77,15 @@ class LineEngineHost:
 
     def recognise(self, image: Picture, areas: Sequence[PixelArea]) -> tuple[str, Any]:
         """("value", transcripts) or ("missing", (detail, fix))."""
-        return _catch_missing(lambda: self._engine.recognise(image, areas))
+        return catch_missing(lambda: self._engine.recognise(image, areas))
 
     def detect(self, image: Picture) -> tuple[str, Any]:
         """("value", areas) or ("missing", (detail, fix))."""
-        return _catch_missing(lambda: self._engine.detect(image))
+        return catch_missing(lambda: self._engine.detect(image))
 
 
-def _catch_missing(work: Callable[[], Any]) -> tuple[str, Any]:
+def catch_missing(work: Callable[[], Any]) -> tuple[str, Any]:
+    """("value", what the work gives) or ("missing", (detail, fix)), in the child."""
     try:
         return "value", work()
     except EngineMissing as error:

@@ -6,10 +6,10 @@ from typing import Any
 import cv2
 import numpy as np
 
-from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.guarded_child import STALL_SECONDS, CallTimeout, ChildDied, GuardedChild, TookTooMuch
+from pipelines.documents.guarded_child import GuardedChild
+from pipelines.documents.ocr.line_engine_process import call_engine, catch_missing
 from pipelines.documents.ocr.reading import EngineMissing, OcrToken, Picture, PixelArea, TextLine
-from pipelines.documents.ocr.reading_order import Piece, arrange_lines
+from pipelines.documents.ocr.reading_order import arrange_lines
 
 # Of the 50 languages that its one model reads, those whose words stand apart and that Tesseract's names are known of.
 _LANGUAGE_TEXT = """
@@ -47,18 +47,8 @@ class PaddleEngine:
             Unreadable: timeout (retryable where it hung without using CPU), bomb or crashed.
             EngineMissing: not installed, or its models are not there.
         """
-        try:
-            found = self._guard.call("read", image, seconds=STALL_SECONDS, cpu_seconds=max(seconds, 0.001))
-        except CallTimeout as error:
-            again = not isinstance(error, TookTooMuch)
-            raise Unreadable(FailureReason.TIMEOUT, f"{self.name}: {error}", retryable=again) from None
-        except ChildDied as death:
-            if death.starved:
-                raise Unreadable(FailureReason.BOMB, "OCR needs more memory than ocr.memory_bytes allows") from None
-            raise Unreadable(FailureReason.CRASHED, f"{self.name} {death}"[:250], retryable=True) from None
-        if isinstance(found, str):
-            raise EngineMissing(found, fix=FIX)
-        return arrange_lines([_as_piece(line) for line in found])
+        found = call_engine(self._guard, self.name, "read", image, cpu_seconds=max(seconds, 0.001))
+        return arrange_lines([_as_line(line) for line in found])
 
     def close(self) -> None:
         """End the child."""
@@ -71,15 +61,18 @@ class PaddleReader:
     def __init__(self) -> None:
         self._engine: Any = None
 
-    def read(self, image: Picture) -> list[list[Found]] | str:
-        """The words of each line that was found; why there is no engine, where there is none."""
+    def read(self, image: Picture) -> tuple[str, Any]:
+        """("value", the words of each line that was found) or ("missing", (detail, fix))."""
+        return catch_missing(lambda: self._read_words(image))
+
+    def _read_words(self, image: Picture) -> list[list[Found]]:
         if self._engine is None:
             try:
                 self._engine = load_engine()
             except ImportError as error:
-                return f"rapidocr cannot be imported: {error}"
+                raise EngineMissing(f"rapidocr cannot be imported: {error}", fix=FIX) from error
             except (OSError, RuntimeError, ValueError) as error:
-                return f"rapidocr cannot load its models: {error}"
+                raise EngineMissing(f"rapidocr cannot load its models: {error}", fix=FIX) from error
         colours = cv2.cvtColor(image, cv2.COLOR_GRAY2BGR) if image.ndim == 2 else image[:, :, ::-1]
         result = self._engine(np.ascontiguousarray(colours), return_word_box=True)
         if result.txts is None:  # nothing was found, and its words are one without a place
@@ -101,11 +94,11 @@ def _as_found(word: Sequence[Any]) -> Found:
     return str(text), float(score), (min(xs), min(ys), max(xs), max(ys))
 
 
-def _as_piece(line: Sequence[Found]) -> Piece:
+def _as_line(line: Sequence[Found]) -> TextLine:
     """A line's words; one that holds blanks or nothing to read is cut or left out."""
     tokens = (
         OcrToken(part, PixelArea(*area), min(max(score, 0.0), 1.0))
         for text, score, area in line
         for part in text.translate(_NARROW).split()[:1] or ()
     )
-    return tuple(token for token in tokens if token.text.isprintable())
+    return TextLine(tuple(token for token in tokens if token.text.isprintable()))

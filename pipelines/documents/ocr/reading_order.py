@@ -3,10 +3,7 @@
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from pipelines.documents.ocr.reading import OcrToken, PixelArea, TextLine, bounding_area
-
-Piece = tuple[OcrToken, ...]
-"""Words that an engine read as one run, left to right."""
+from pipelines.documents.ocr.reading import PixelArea, TextLine
 
 _SAME_ROW = 0.5  # of the lower height: as far apart the middles of pieces of one row may be
 _GUTTER = 0.8  # heights of a line: the least width of what parts two columns
@@ -17,24 +14,24 @@ _FILLED = 0.6  # of a column's width that half of its pieces fill
 _PARAGRAPH = 1.0  # heights of a line between the last row and one that opens a paragraph
 
 
-def arrange_lines(pieces: Sequence[Piece]) -> tuple[TextLine, ...]:
-    """Lines in reading order of pieces in any order; each word once."""
-    return tuple(line for block in _blocks([piece for piece in pieces if piece]) for line in _block_lines(block))
+def arrange_lines(pieces: Sequence[TextLine]) -> tuple[TextLine, ...]:
+    """Lines in reading order of the pieces that an engine found, in any order; each word once."""
+    return tuple(line for block in _blocks([piece for piece in pieces if piece.tokens]) for line in _block_lines(block))
 
 
-def _blocks(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+def _blocks(pieces: Sequence[TextLine]) -> Iterator[list[TextLine]]:
     """Columns of prose side by side as blocks of their own; what lies over both, such as a headline, parts them."""
     at = _column_border(pieces)
     if at is None:
         yield list(pieces)
         return
-    wide = sorted((one for one in pieces if _crosses(one, at)), key=lambda one: bounding_area_of(one).y0)
+    wide = sorted((one for one in pieces if _crosses(one, at)), key=lambda one: one.area.y0)
     rest = [one for one in pieces if not _crosses(one, at)]
     for over in (*wide, None):
-        edge = float("inf") if over is None else bounding_area_of(over).y0
-        above = [one for one in rest if bounding_area_of(one).y1 <= edge or over is None]
+        edge = float("inf") if over is None else over.area.y0
+        above = [one for one in rest if one.area.y1 <= edge or over is None]
         rest = [one for one in rest if one not in above]
-        left = [one for one in above if bounding_area_of(one).x1 <= at]
+        left = [one for one in above if one.area.x1 <= at]
         for side in (left, [one for one in above if one not in left]):
             if side:
                 yield from _blocks(side)
@@ -42,9 +39,9 @@ def _blocks(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
             yield [over]
 
 
-def _column_border(pieces: Sequence[Piece]) -> float | None:
+def _column_border(pieces: Sequence[TextLine]) -> float | None:
     """Where a gutter parts two columns of prose; None where there is none."""
-    areas = [bounding_area_of(piece) for piece in pieces]
+    areas = [piece.area for piece in pieces]
     if not 2 * _LEAST_LINES <= len(areas) <= _MOST_PIECES:
         return None
     height = median(area.y1 - area.y0 for area in areas)
@@ -69,24 +66,24 @@ def _reads_as_column(areas: Sequence[PixelArea]) -> bool:
     return median(one.x1 - one.x0 for one in areas) >= _FILLED * width
 
 
-def _words_of(pieces: Sequence[Piece], at: float) -> bool:
+def _words_of(pieces: Sequence[TextLine], at: float) -> bool:
     """True where the pieces on both sides are lines of prose and no cells."""
     sides: tuple[list[int], list[int]] = ([], [])
     for piece in pieces:
         if not _crosses(piece, at):
-            sides[bounding_area_of(piece).x0 >= at].append(len(piece))
+            sides[piece.area.x0 >= at].append(len(piece.tokens))
     return all(side and median(side) >= _LEAST_WORDS for side in sides)
 
 
-def _crosses(piece: Piece, at: float) -> bool:
-    area = bounding_area_of(piece)
+def _crosses(piece: TextLine, at: float) -> bool:
+    area = piece.area
     return area.x0 < at < area.x1
 
 
-def _block_lines(pieces: Sequence[Piece]) -> Iterator[TextLine]:
+def _block_lines(pieces: Sequence[TextLine]) -> Iterator[TextLine]:
     """Rows of a block; pieces that stand beside each other are one line."""
-    rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda one: _middle(bounding_area_of(one))):
+    rows: list[list[TextLine]] = []
+    for piece in sorted(pieces, key=lambda one: _middle(one.area)):
         row = next((row for row in reversed(rows[-3:]) if _is_beside(piece, row)), None)
         if row is None:
             rows.append([piece])
@@ -94,19 +91,19 @@ def _block_lines(pieces: Sequence[Piece]) -> Iterator[TextLine]:
             row.append(piece)
     below: float | None = None
     for row in rows:
-        ordered = sorted(row, key=lambda one: bounding_area_of(one).x0)
-        line = TextLine(tuple(token for piece in ordered for token in piece))
+        ordered = sorted(row, key=lambda one: one.area.x0)
+        line = TextLine(tuple(token for piece in ordered for token in piece.tokens))
         area = line.area
         opens = below is not None and area.y0 - below > _PARAGRAPH * (area.y1 - area.y0)
         below = area.y1
         yield TextLine(line.tokens, opens=opens)
 
 
-def _is_beside(piece: Piece, row: Sequence[Piece]) -> bool:
+def _is_beside(piece: TextLine, row: Sequence[TextLine]) -> bool:
     """True where a piece lies at the height of a row, and over none of its pieces."""
-    area, last = bounding_area_of(piece), bounding_area_of(row[-1])
+    area, last = piece.area, row[-1].area
     near = _SAME_ROW * min(area.y1 - area.y0, last.y1 - last.y0)
-    apart = all(_overlap(area, bounding_area_of(one)) < near for one in row)
+    apart = all(_overlap(area, one.area) < near for one in row)
     return abs(_middle(area) - _middle(last)) < near and apart
 
 
@@ -116,8 +113,3 @@ def _overlap(one: PixelArea, other: PixelArea) -> float:
 
 def _middle(area: PixelArea) -> float:
     return (area.y0 + area.y1) / 2
-
-
-def bounding_area_of(piece: Piece) -> PixelArea:
-    """The rectangle around a piece."""
-    return bounding_area([token.area for token in piece])
