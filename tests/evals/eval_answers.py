@@ -4,12 +4,11 @@ import argparse
 import contextlib
 import json
 import re
-import shutil
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -20,7 +19,7 @@ import pypdfium2
 
 from tests.evals import look_alikes, many_languages, model_answers, qa_data, table_questions
 from tests.evals.look_alikes import FormQuestion
-from tests.evals.qa_shelf import Shelf, open_paragraphs, post
+from tests.evals.qa_shelf import Shelf, copy_files, open_paragraphs, post
 from tests.evals.report import ROOT, Report
 from tests.evals.table_questions import TableQuestion
 from tests.instance import Instance, instance
@@ -142,7 +141,7 @@ def reports(report: Report, made: Instance, folder: Path) -> dict[str, float]:
     """The ten reports alone in a workspace."""
     running = running_lines(page_texts(folder))
     with tempfile.TemporaryDirectory(prefix="aos-reports-") as place:
-        _copy(folder.glob("*.pdf"), Path(place))
+        copy_files(folder.glob("*.pdf"), Path(place))
         shelf = Shelf.open(made, "reports", [Path(place)])
         verdicts = ask_all(shelf, report_questions(folder), running)
         strange = list(look_alikes.all_questions(look_alikes.accident_reports(LOOK_ALIKES)))
@@ -174,8 +173,8 @@ def crowd(report: Report, made: Instance, folder: Path, alone: Mapping[str, floa
     running = running_lines(page_texts(folder / "reports"))
     others = sorted((folder / "rag_multi_corpus" / "md").rglob("*.md"))
     with tempfile.TemporaryDirectory(prefix="aos-crowd-") as place:
-        _copy((folder / "reports").glob("*.pdf"), Path(place))
-        _copy(qa_data.spread(others, 108), Path(place))
+        copy_files((folder / "reports").glob("*.pdf"), Path(place))
+        copy_files(qa_data.spread(others, 108), Path(place))
         for one in look_alikes.accident_reports(LOOK_ALIKES):
             one.write(Path(place))
         shelf = Shelf.open(made, "crowd", [Path(place)])
@@ -216,8 +215,8 @@ def tables(report: Report, made: Instance, evals: Path, wrong: Path | None = Non
         table_questions.write_ledgers(ledgers, Path(place))
         for one in invoices:
             one.write(Path(place))
-        _copy((evals / "ingest" / name for name in table_questions.SHEETS), Path(place))
-        _copy((evals / "qa" / "reports").glob("*.pdf"), Path(place))
+        copy_files((evals / "ingest" / name for name in table_questions.SHEETS), Path(place))
+        copy_files((evals / "qa" / "reports").glob("*.pdf"), Path(place))
         shelf = Shelf.open(made, "tables", [Path(place)])
         given = shelf.each(asked, lambda client, one: post(client, "/api/ask", {"question": one.text}))
     right = [holds_table_answer(one, answer, shelf) for one, answer in zip(asked, given, strict=True)]
@@ -306,11 +305,6 @@ def _kind_of_reason(abstained: str | None) -> str:
     if "where the question says" in abstained:
         return "contrary word"
     return "another time" if "and not of" in abstained else "too little evidence"
-
-
-def _copy(files: Iterable[Path], folder: Path) -> None:
-    for path in files:
-        shutil.copy(path, folder / path.name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,11 +4,10 @@ Run by hand: it needs a model's OpenAI-shaped endpoint, and on a laptop's proces
 """
 
 import argparse
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from serve_apps.retrieval.answers.generate import NOTHING, NumberedSource
 from tests.evals import qa_data
 from tests.evals.eval_answers import report_questions, squeezed
 from tests.evals.eval_qa import followed
-from tests.evals.qa_shelf import Shelf, post
+from tests.evals.qa_shelf import Shelf, copy_files, post
 from tests.evals.report import ROOT, Report
 from tests.instance import Instance, instance
 
@@ -134,16 +133,11 @@ def open_part(made: Instance, part: str, folder: Path, count: int | None) -> tup
         return shelf, [TrueAnswer(one.text, one.evidence, literally=False) for one in rows]
     forms = report_questions(folder / "reports")
     with tempfile.TemporaryDirectory(prefix="aos-generated-") as place:
-        _copy_all((folder / "reports").glob("*.pdf"), Path(place))
+        copy_files((folder / "reports").glob("*.pdf"), Path(place))
         shelf = Shelf.open(made, "reports", [Path(place)])
     kept = {id_: folder / "reports" / path.name for id_, path in shelf.files.items()}
     true = [TrueAnswer(one.text, one.answers, literally=True) for one in qa_data.spread(forms, count or len(forms))]
     return Shelf(made, shelf.workspace, kept), true
-
-
-def _copy_all(files: Iterable[Path], folder: Path) -> None:
-    for path in files:
-        shutil.copy(path, folder)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

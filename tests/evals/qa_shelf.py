@@ -1,5 +1,6 @@
 """A workspace of a running product: files go in through the real reader and indexer, questions over HTTP."""
 
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,6 +89,12 @@ def open_paragraphs(made: Instance, folder: Path) -> Shelf:
         for name, text in paragraphs(folder).items():
             (Path(place) / f"{name}.md").write_text(text, encoding="utf-8")
         return Shelf.open(made, "paragraphs", [Path(place)])
+
+
+def copy_files(files: Iterable[Path], folder: Path) -> None:
+    """Into one folder, under their names."""
+    for path in files:
+        shutil.copy(path, folder / path.name)
 
 
 def post(client: httpx.Client, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
