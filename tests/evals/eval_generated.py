@@ -1,14 +1,16 @@
 """Answers that a model writes, beside the same model with plain top-8 (`python -m tests.evals.eval_generated --llm`).
 
 Run by hand: it needs a model's OpenAI-shaped endpoint, and on a laptop's processor over an hour for all questions.
+With `--state` a run goes on where another one was ended.
 """
 
 import argparse
+import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -58,6 +60,28 @@ class GivenAnswer:
     mode: str = "plain"
 
 
+class AnswerStore:
+    """What both ways said to each question, a line each in a file, so that an ended run is not lost."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Nothing is kept without a path."""
+        self._path = path
+        lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
+        self._known = {(row["part"], row["question"]): row["answers"] for row in map(json.loads, lines)}
+
+    def read(self, part: str, question: str) -> list[GivenAnswer] | None:
+        """Ours and the plain one; None where it was not asked yet."""
+        answers = self._known.get((part, question))
+        return answers and [GivenAnswer(one["text"], tuple(one["citations"]), one["mode"]) for one in answers]
+
+    def write(self, part: str, question: str, answers: Sequence[GivenAnswer]) -> None:
+        """Keep both."""
+        if self._path is not None:
+            row = {"part": part, "question": question, "answers": [asdict(one) for one in answers]}
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+
+
 def answer_plainly(model: httpx.Client, name: str, question: str, hits: Sequence[Mapping[str, Any]]) -> GivenAnswer:
     """The model's own words about the first passages, and whether each quote stands in the passage that it names."""
     sources = [NumberedSource(hit["filename"], hit["text"]) for hit in hits]
@@ -86,6 +110,7 @@ def measure_both(
     shelf: Shelf,
     asked: Sequence[TrueAnswer],
     ask_plainly: Callable[[str, Sequence[Mapping[str, Any]]], GivenAnswer],
+    store: AnswerStore,
 ) -> None:
     """Both ways for each question in turn, so that both meet the same machine."""
     ours: list[GivenAnswer] = []
@@ -94,12 +119,16 @@ def measure_both(
     with httpx.Client(base_url=shelf.made.http.base_url, headers=headers, timeout=PATIENCE) as client:
         for at, one in enumerate(asked, 1):
             began = time.monotonic()
-            ours.append(answer_ours(client, shelf, one.question))
-            hits = post(client, "/api/documents/search", {"query": one.question, "limit": TOP})["results"]
-            theirs.append(ask_plainly(one.question, hits))
-            both = f"{one.contained_in(ours[-1].text):.2f} {one.contained_in(theirs[-1].text):.2f}"
+            both = store.read(part, one.question)
+            if both is None:
+                hits = post(client, "/api/documents/search", {"query": one.question, "limit": TOP})["results"]
+                both = [answer_ours(client, shelf, one.question), ask_plainly(one.question, hits)]
+                store.write(part, one.question, both)
+            ours.append(both[0])
+            theirs.append(both[1])
+            held = f"{one.contained_in(ours[-1].text):.2f} {one.contained_in(theirs[-1].text):.2f}"
             took = time.monotonic() - began
-            print(f"{part}: {at} of {len(asked)}, {took:.0f} s, {ours[-1].mode}, {both}", file=sys.stderr)
+            print(f"{part}: {at} of {len(asked)}, {took:.0f} s, {ours[-1].mode}, {held}", file=sys.stderr)
     tell_both(report, part, asked, ours, theirs)
 
 
@@ -146,6 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--evals", type=Path, default=ROOT.parent / "shared" / "evals")
     parser.add_argument("--llm", required=True, help="base URL of the endpoint, such as http://127.0.0.1:8080/v1")
     parser.add_argument("--model", default="default", help="the name it knows the model by")
+    parser.add_argument("--state", type=Path, help="keep answers in this file, and go on with those that are there")
     parser.add_argument("--part", action="append", choices=PARTS, help="several times")
     parser.add_argument(
         "--questions", type=int, help="of each part; 50 of the corpus and all of the reports unless given"
@@ -158,7 +188,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with instance(**own) as made, httpx.Client(base_url=chosen.llm.rstrip("/") + "/", timeout=PATIENCE) as model:
         for part in parts:
             shelf, asked = open_part(made, part, chosen.evals / "qa", chosen.questions)
-            measure_both(report, part, shelf, asked, partial(answer_plainly, model, chosen.model))
+            plainly = partial(answer_plainly, model, chosen.model)
+            measure_both(report, part, shelf, asked, plainly, AnswerStore(chosen.state))
     report.figure("time", round(time.monotonic() - began), unit="s")
     return report.finish()
 
