@@ -3,7 +3,10 @@
 import asyncio
 import json
 import pickle
+import random
 import re
+import tempfile
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +30,9 @@ from pipelines.documents.index.chunk_and_embed import search_text
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchQuery, SearchResults
-from tests.evals import qa_data
+from tests.evals import look_alikes, qa_data
 from tests.evals.eval_answers import report_questions, squeezed
+from tests.evals.many_languages import LanguageSet
 from tests.fakes import corpus
 
 EVIDENCE = 0.5  # share of an evidence text that an answer has to contain
@@ -112,12 +116,29 @@ def read_documents(qa: Path, name: str) -> dict[str, tuple[Page, ...]]:
         return {f"{key}.md": (Page(1, text),) for key, text in qa_data.paragraphs(qa / "squad2_dev").items()}
     if name == "rag":
         return {path.name: (Page(1, path.read_text("utf-8")),) for path in (qa / "rag_multi_corpus/md").rglob("*.md")}
+    if name == "spanish":
+        return {file: (Page(1, text),) for file, text in _spanish(qa, 1).paragraphs.items()}
+    if name == "forms":
+        with tempfile.TemporaryDirectory(prefix="aos-forms-") as place:
+            return _read_folder([form.write(Path(place)) for form in _generated_forms()])
+    return _read_folder(sorted((qa / "reports").glob("*.pdf")))
+
+
+def _read_folder(paths: Sequence[Path]) -> dict[str, tuple[Page, ...]]:
     found = {}
     with DocumentReader(ReadSettings(), OcrSettings(strategy="tesseract")) as reader:
-        for path in sorted((qa / "reports").glob("*.pdf")):
+        for path in paths:
             survey = reader.survey(path)
             found[path.name] = tuple(reader.read(path, survey.kind, range(1, survey.pages + 1)))
     return found
+
+
+def _generated_forms() -> list[look_alikes.GeneratedForm]:
+    return [*look_alikes.accident_reports(40), *look_alikes.other_forms(10)]
+
+
+def _spanish(qa: Path, most: int) -> LanguageSet:
+    return LanguageSet.read(qa.parent / "xquad", "es", most)
 
 
 def read_questions(qa: Path, name: str, most: int) -> list[SetQuestion]:
@@ -125,20 +146,58 @@ def read_questions(qa: Path, name: str, most: int) -> list[SetQuestion]:
     if name == "rag":
         rows = qa_data.spread(qa_data.questions(qa / "rag_multi_corpus"), most)
         return [SetQuestion(one.text, evidence=one.evidence, documents=one.files) for one in rows]
+    if name == "forms":
+        forms = qa_data.spread(list(look_alikes.all_questions(_generated_forms())), most)
+        return [_about_file(one.text, one.answers, one.file) for one in forms]
+    if name == "spanish":
+        foreign = _spanish(qa, most).questions
+        return [_about_file(remove_accents(one.text), one.answers, one.file) for one in foreign]
     if name.startswith("squad2"):
         absent = name.endswith("absent")
         asked = [one for one in qa_data.squad(qa / "squad2_dev") if bool(one.answers) is not absent]
+        reworded = {"squad2 misspelt": misspell, "squad2 commanded": command}.get(name, str)
         return [
-            SetQuestion(one.text, one.answers, documents=frozenset({qa_data.plain(one.paragraph)}), absent=absent)
+            SetQuestion(
+                reworded(one.text), one.answers, documents=frozenset({qa_data.plain(one.paragraph)}), absent=absent
+            )
             for one in qa_data.spread(asked, most)
         ]
     asked = report_questions(qa / "reports")
     if name == "reports absent":
         return [SetQuestion(_of_another(one.text, at), absent=True) for at, one in enumerate(asked[:most])]
-    return [
-        SetQuestion(one.text, one.answers, documents=frozenset({qa_data.plain(Path(one.file).stem)}))
-        for one in asked[:most]
-    ]
+    return [_about_file(one.text, one.answers, one.file) for one in asked[:most]]
+
+
+def _about_file(text: str, answers: tuple[str, ...], file: str) -> SetQuestion:
+    return SetQuestion(text, answers, documents=frozenset({qa_data.plain(Path(file).stem)}))
+
+
+def misspell(question: str) -> str:
+    """Two inner letters of its longest small word have changed places."""
+    word = max(re.findall(r"\b[a-z]{5,}\b", question) or [""], key=len)
+    if not word:
+        return question
+    at = random.Random(question).randrange(1, len(word) - 2)
+    return question.replace(word, word[:at] + word[at + 1] + word[at] + word[at + 2 :], 1)
+
+
+def command(question: str) -> str:
+    """It is asked for by a whole sentence, as people write to a colleague."""
+    way = random.Random(question).choice(_COMMANDS)
+    return way.format(question[:1].lower() + question[1:].rstrip("?"))
+
+
+_COMMANDS = (
+    "Could you find out for me {}?",
+    "I would like to know {}.",
+    "Please look up {}, thanks",
+    "Hi, can you tell me {}?",
+)
+
+
+def remove_accents(text: str) -> str:
+    """As it is typed on a keyboard without them."""
+    return "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char))
 
 
 _ELSEWHERE = (

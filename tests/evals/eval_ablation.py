@@ -41,6 +41,10 @@ ANSWER_SETS = {
     "squad2": "squad2",
     "squad2 absent": "squad2",
     "rag": "rag",
+    "forms": "forms",
+    "squad2 misspelt": "squad2",
+    "squad2 commanded": "squad2",
+    "spanish": "spanish",
 }
 
 Outcomes = Mapping[str, NDArray[np.float64]]  # by figure, an item each; every set has a figure `right`
@@ -225,13 +229,16 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=150, help="questions of a set")
     parser.add_argument("--only", choices=("cache", "answers", "report"), help="leave the others out")
     parser.add_argument("--sets", nargs="*", help="sets of answers; all unless given")
+    parser.add_argument("--rules", metavar="TEXT", help="rules of answers whose name holds one of these, parted by |")
     options = parser.parse_args()
     if not (options.evals / "qa").is_dir():
         sys.exit(f"{options.evals}: no such data; give --evals the folder with the data to measure on")
     kept, options.state = options.state is not None, options.state or Path(tempfile.mkdtemp(prefix="aos-"))
     store = OutcomeStore(options.state / f"outcomes-{options.most}-{current_commit()[:12]}")
-    report = Report("eval-ablation", part=options.only in ("cache", "answers") or bool(options.sets))
+    report = Report("eval-ablation", part=options.only in ("cache", "answers") or bool(options.sets or options.rules))
     of_answers, of_cache = answer_ablations(), cache_ablations()
+    if options.rules:
+        of_answers = [one for one in of_answers if any(part in one.rule for part in options.rules.split("|"))]
     try:
         asyncio.run(measure(store, options, of_answers, of_cache))
         report_rules(report, store, list(ANSWER_SETS), of_answers)
@@ -255,7 +262,9 @@ async def measure(
     if options.only != "answers":
         await run_cache(store, options.evals, embedder, [None, *of_cache])
     if options.only != "cache":
-        await run_answers(store, options, embedder, [None, *of_answers, *threshold_ablations()])
+        await run_answers(
+            store, options, embedder, [None, *of_answers, *(() if options.rules else threshold_ablations())]
+        )
 
 
 if __name__ == "__main__":
