@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.documents.document import Box, Page
-from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.layout.page_tokens import PageToken
 
 _SAME_WORD = 0.5  # of its box
 

@@ -18,7 +18,7 @@ from pipelines.documents.extract.pdf.page_pictures import (
     render_area,
     without_words,
 )
-from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.layout.page_tokens import PageToken
 from pipelines.documents.ocr.letter_rows import LOOK_DPI, MANY_LETTERS, is_grained, letters_in
 from pipelines.documents.ocr.reading import EngineMissing, Picture
 

@@ -6,9 +6,10 @@ from itertools import pairwise
 from statistics import mean
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.columns import NUMBERS, TextRow, lies_in, rows_of
-from pipelines.documents.extract.pdf.page_words import PageToken
-from pipelines.documents.extract.pdf.tables import TableGrid
+from pipelines.documents.layout.column_tables import NUMBERS
+from pipelines.documents.layout.page_tokens import PageToken
+from pipelines.documents.layout.table_grids import TableGrid
+from pipelines.documents.layout.text_rows import TextRow, lies_in, rows_of
 
 _GUTTER = 0.012  # of the page's width: the least between two columns
 _LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
