@@ -22,7 +22,7 @@ _CROSSED = 0.5  # of the rows whose gaps between cells one cell lies over: it sp
 _ROUNDS = 8  # in which wide cells are set aside until no column holds two cells of a row
 _STRIPE = 0.55  # heights of a line: what stays white between two columns in every row
 _BOTH = 0.6  # of the rows that have something on both sides of such a stripe
-_ALIGNED = 0.5  # heights: as near do a cell and the one above it begin
+_ALIGNED = 0.8  # heights: as near do a cell and the one above it begin
 _MARKER = re.compile(r"[•▪–*·■●-]|\(?[0-9ivxlc]{1,4}[.)]|\(?[a-zA-Z][.)]|\d{1,2}(?:\.\d{1,2})+\.?")
 _LEADERS = re.compile(r"\.{4,}|…{2,}|_{4,}")
 
@@ -113,7 +113,8 @@ def _build_table(rows: list[TextRow], aspect: float) -> tuple[TableGrid, bool] |
         return None
     columns, unsure = _under_heads(rows[upper:], columns)
     unsure = unsure or any(cell.is_number for row in rows[upper:] for cell in row.cells if id(cell) in spanning)
-    return (_build_grid(rows, columns, upper, spanning), unsure) if len(columns) > 1 else None
+    height = median([row.y1 - row.y0 for row in rows]) * aspect
+    return (_build_grid(rows, columns, upper, spanning, _STRIPE * height), unsure) if len(columns) > 1 else None
 
 
 def _column_intervals(rows: Sequence[TextRow], spanning: set[int]) -> list[Interval] | None:
@@ -274,29 +275,49 @@ def _under_heads(rows: Sequence[TextRow], columns: list[Interval]) -> tuple[list
     return joined, unsure or (headless and heads > 1)
 
 
-def _build_grid(rows: Sequence[TextRow], columns: Sequence[Interval], upper: int, spanning: set[int]) -> TableGrid:
+def _build_grid(
+    rows: Sequence[TextRow], columns: Sequence[Interval], upper: int, spanning: set[int], gap: float
+) -> TableGrid:
     """Cells between the middles of the gaps; one over several columns reaches over all of them.
 
     Args:
         upper: how many rows of heads stand above those of single columns.
         spanning: cells that are known to be of several columns.
+        gap: what parts two cells, in widths of the page.
     """
     ys = [rows[0].y0, *((above.y1 + below.y0) / 2 for above, below in pairwise(rows)), rows[-1].y1]
-    xs = [columns[0][0], *((left[1] + right[0]) / 2 for left, right in pairwise(columns)), columns[-1][1]]
-    xs[0], xs[-1] = (
-        min(xs[0], *(cell.x0 for row in rows for cell in row.cells)),
-        max(xs[-1], *(cell.x1 for row in rows for cell in row.cells)),
-    )
+    left, right = min(cell.x0 for row in rows for cell in row.cells), max(cell.x1 for row in rows for cell in row.cells)
+    inner = [(before[1] + after[0]) / 2 for before, after in pairwise(columns)]
+    xs = [min(left, columns[0][0]), *inner, max(right, columns[-1][1])]
     lines: list[tuple[Box | None, ...]] = []
-    for number, (y0, y1) in enumerate(pairwise(ys)):
-        line: list[Box | None] = [Box(x0, y0, x1, y1) for x0, x1 in pairwise(xs)]
-        for cell in rows[number].cells:
+    for row, number, (y0, y1) in zip(rows, range(len(rows)), pairwise(ys), strict=True):
+        edges = _row_edges(row, columns, xs)
+        line: list[Box | None] = [Box(x0, y0, x1, y1) for x0, x1 in pairwise(edges)]
+        for cell in row.cells:
             if number < upper or id(cell) in spanning:
-                first = max(0, bisect_right(xs, cell.x0) - 1)
-                last = min(len(columns), max(first + 1, bisect_left(xs, cell.x1)))
-                others = [one for one in rows[number].cells if one is not cell]
-                free = all(one.x1 <= xs[first] or one.x0 >= xs[last] for one in others)
-                if last - first > 1 and free:
-                    line[first:last] = [Box(xs[first], y0, xs[last], y1), *[None] * (last - first - 1)]
+                for first, last in _crossed_columns(cell, columns, gap):
+                    line[first : last + 1] = [Box(edges[first], y0, edges[last + 1], y1), *[None] * (last - first)]
         lines.append(tuple(line))
     return TableGrid(tuple(lines), Box(xs[0], ys[0], xs[-1], ys[-1]))
+
+
+def _row_edges(row: TextRow, columns: Sequence[Interval], edges: Sequence[float]) -> list[float]:
+    """The edges of columns in one row, where a cell that is wider than its column reaches over them."""
+    own = list(edges)
+    held = [(cell, column_of(cell, columns)) for cell in row.cells]
+    for cell, at in held:
+        before = max((one.x1 for one, other in held if other < at), default=edges[0])
+        after = min((one.x0 for one, other in held if other > at), default=edges[-1])
+        if before <= cell.x0 < own[at]:
+            own[at] = max(own[max(0, at - 1)], (before + cell.x0) / 2)
+        if own[at + 1] < cell.x1 <= after:
+            own[at + 1] = (cell.x1 + after) / 2
+    return own if own == sorted(own) else list(edges)
+
+
+def _crossed_columns(cell: TextCell, columns: Sequence[Interval], gap: float) -> Iterator[tuple[int, int]]:
+    """Runs of columns, from the first to the last, that words of a cell lie over without a gap between them."""
+    for piece in cells_of(cell.tokens, gap):
+        over = [at for at, (x0, x1) in enumerate(columns) if piece.x0 < x1 and x0 < piece.x1]
+        if len(over) > 1:
+            yield over[0], over[-1]

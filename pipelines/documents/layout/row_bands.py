@@ -1,5 +1,6 @@
 """Rows of a table that has rules between its columns, and few or none between its rows."""
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,6 +12,7 @@ from pipelines.documents.layout.row_breaks import whole_rows
 from pipelines.documents.layout.table_grids import CellIndex, TableGrid
 from pipelines.documents.layout.text_rows import TextCell, TextRow, rows_of
 
+_HEAD_LINES = 2
 _LEAST_LINES = 3  # between two rules, before they are looked at as rows
 _SEVERAL = 0.6  # of these lines stand in several columns, those aside that go on a cell
 
@@ -34,13 +36,45 @@ def _divide_grid(grid: TableGrid, tokens: Sequence[PageToken], aspect: float) ->
         if place is not None:
             bands[place[0]].append((place[1], token))
     lines: list[tuple[Box | None, ...]] = []
+    edges = _column_edges(grid)
     for number, cells in enumerate(grid.rows):
-        edges = _row_edges(cells, bands[number], aspect)
-        for y0, y1 in pairwise(edges):
+        if number == 0 and (heads := _head_rows(cells, edges, [token for _, token in bands[0]], aspect)):
+            lines += heads
+            continue
+        heights = _row_edges(cells, bands[number], aspect)
+        for y0, y1 in pairwise(heights):
             lines.append(tuple(box and Box(box.x0, y0, box.x1, y1) for box in cells))
-        if not edges:
+        if not heights:
             lines.append(tuple(cells))
     return TableGrid(tuple(lines), grid.box)
+
+
+def _column_edges(grid: TableGrid) -> list[float]:
+    """The left edge of each column, and the right one of the last."""
+    lefts: dict[int, float] = {}
+    for row in grid.rows:
+        for at, box in enumerate(row):
+            if box:
+                lefts[at] = box.x0
+    return [*(lefts[at] for at in sorted(lefts)), grid.box.x1]
+
+
+def _head_rows(
+    cells: Cells, edges: Sequence[float], tokens: Sequence[PageToken], aspect: float
+) -> list[tuple[Box | None, ...]]:
+    """A head over several columns and the heads of these as two rows, where no rule parts them; else nothing."""
+    wide = [box for box in cells if box and sum(box.x0 < edge < box.x1 for edge in edges)]
+    lines = rows_of(tokens, aspect) if wide and len(edges) == len(cells) + 1 else []
+    if len(lines) != _HEAD_LINES or len({(box.y0, box.y1) for box in cells if box}) > 1:
+        return []
+    upper, lower = lines
+    below = [cell for cell in lower.cells if any(box.x0 <= cell.x0 and cell.x1 <= box.x1 for box in wide)]
+    apart = len({bisect_right(edges, (cell.x0 + cell.x1) / 2) for cell in below}) == len(below) > len(wide)
+    if not apart or any(bisect_right(edges, cell.x0) != bisect_right(edges, cell.x1) for cell in below):
+        return []
+    top, bottom, border = wide[0].y0, wide[0].y1, (upper.y1 + lower.y0) / 2
+    first = tuple(box and Box(box.x0, top, box.x1, border) for box in cells)
+    return [first, tuple(Box(x0, border, x1, bottom) for x0, x1 in pairwise(edges))]
 
 
 def _row_edges(cells: Cells, placed: Sequence[tuple[int, PageToken]], aspect: float) -> list[float]:

@@ -119,7 +119,13 @@ def _markdown_tokens(
             opening = " "
             words = cells.get((row, column), [])
             result += [
-                PageToken(word.text.replace("|", "\\|"), word.box, _joint_gap(word, at), confidence=word.confidence)
+                PageToken(
+                    word.text.replace("|", "\\|"),
+                    word.box,
+                    _joint_gap(word, at),
+                    source=word.source,
+                    confidence=word.confidence,
+                )
                 for at, word in enumerate(words)
             ]
         result.append(PageToken("|", None, " "))
