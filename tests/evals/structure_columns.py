@@ -201,8 +201,49 @@ def _gazette(rng: random.Random, at: int) -> ColumnPage:
     return ColumnPage(f"{at:02d}-gazette", page, (*blocks, ("footer", footer)))
 
 
+def _magazine(rng: random.Random, at: int) -> ColumnPage:
+    """A magazine: an inset at the left edge of the left column, bold headings in both, a note under the left one."""
+    face, size = rng.choice((SERIF, CONDENSED)), rng.choice((9.0, 10.0))
+    page = DrawnPage(LETTER)
+    width, height = page.size
+    left, gutter, side = 50.0, rng.choice((14.0, 20.0)), 110.0
+    header = f"Garden and Field, issue {rng.randint(2, 90)}"
+    page.write(width - left, 34, header, face, 8, "right")
+    start = left + side + gutter
+    column = (width - left - start - gutter) / 2
+    title = rng.choice(("Orchards on the northern slopes", "How the mills came back"))
+    page.write(start, 76, title, f"{face}-Bold", 16)
+    blocks: list[Block] = [("header", header), ("headline", title)]
+    bottom = height - 150
+    for x in (start, start + column + gutter):
+        words: list[str] = []
+        y = 104.0
+        while y < bottom - 70:
+            name = rng.choice(("Soil and water", "First results", "A long dispute", "The second year"))
+            page.write(x, y, name, f"{face}-Bold", size + 1)
+            end = min(bottom, y + rng.uniform(90, 220))
+            words += [name, _fill_column(page, rng, x, y + 1.6 * size, end, column, face, size)]
+            y = end + 2.6 * size
+        blocks.append(("column", " ".join(words)))
+    note = f"* {_sentences(rng, 1)}"
+    page.rules.append((start, bottom + 22, start + 80, bottom + 22, 0.5))
+    page.paragraph(start, bottom + 38, note, face, 7.5, column)
+    blocks.append(("note", note))
+    inset = _sentences(rng, 3)
+    lines = wrapped_lines(inset, f"{face}-Bold", 9.5, side - 14)
+    top = rng.uniform(200, 380)
+    for edge in (top - 16, top + 13 * len(lines)):
+        page.rules.append((left, edge, left + side, edge, 1.2))
+    for number, line in enumerate(lines):
+        page.write(left + 4, top + 12.5 * number, line, f"{face}-Bold", 9.5)
+    blocks.append(("sidebar", " ".join(lines)))
+    footer = f"{rng.randint(3, 90)}"
+    page.write(left, height - 36, footer, face, 8)
+    return ColumnPage(f"{at:02d}-magazine", page, (*blocks, ("footer", footer)))
+
+
 MakeColumns = Callable[[random.Random, int], ColumnPage]
-DEVELOPED: tuple[MakeColumns, ...] = (_paper, _minutes)
+DEVELOPED: tuple[MakeColumns, ...] = (_paper, _minutes, _magazine)
 """Pages that rules may be chosen on."""
 JUDGED: tuple[MakeColumns, ...] = (_bulletin, _handbook, _gazette)
 """Pages that no rule is chosen on."""
