@@ -1,4 +1,4 @@
-"""Prose in columns on a PDF page whose content goes line by line over all of them."""
+"""Prose in columns on a page whose content goes line by line over all of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,95 +6,94 @@ from itertools import pairwise
 from statistics import mean
 
 from pipelines.documents.document import Box
-from pipelines.documents.layout.column_tables import NUMBERS
 from pipelines.documents.layout.page_tokens import PageToken
-from pipelines.documents.layout.table_grids import TableGrid
-from pipelines.documents.layout.text_rows import TextRow, lies_in, rows_of
+from pipelines.documents.layout.reading_order import LinePiece, column_blocks
+from pipelines.documents.layout.table_grids import CellIndex, TableGrid
 
 _GUTTER = 0.012  # of the page's width: the least between two columns
-_LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
+_LEAST_STEPS = 5  # from one column to the other, before anything is put in another order
+_PROSE_LETTERS, _INSET_LETTERS = 18, 10  # of a line on average, in one column and in the other; less are cells
+_MIXED = 0.5  # of the shorter column's lines are followed by a step to the other
 
 
 def by_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], aspect: float) -> tuple[PageToken, ...]:
     """Prose in columns whose content goes line by line over all of them: one column after the other.
 
     Args:
-        tables: whose words are left alone.
+        tables: whose words stay together.
         aspect: the page's height by its width, both in points.
     """
-    steps = sum([a.box is not None and b.box is not None and _steps_over(a.box, b.box) for a, b in pairwise(tokens)])
-    if steps < _LEAST_LINES:
+    runs = list(_line_runs(tokens, tables))
+    steps = sum(_steps_aside(before, after) for before, after in pairwise(runs))
+    if steps < _LEAST_STEPS:
         return tuple(tokens)
-    free = [t for t in tokens if t.box and not any(lies_in(t.box, g.box) for g in tables)]
-    rows = rows_of(free, aspect)
-    if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
-        return tuple(tokens)
-    for gutter, start, end in _find_gutters(rows):
-        tokens = _divide_columns(tokens, rows[start:end], gutter)
-    return tuple(tokens)
+    pieces = [
+        LinePiece(number, Box(box.x0, box.y0 * aspect, box.x1, box.y1 * aspect), len(words))
+        for number, (words, box) in enumerate(runs)
+    ]
+
+    def letters(side: list[LinePiece]) -> float:
+        return mean(sum(len(word.text) + 1 for word in runs[one.number][0]) for one in side)
+
+    def accept(left: list[LinePiece], right: list[LinePiece]) -> bool:
+        narrow, wide = sorted((letters(left), letters(right)))
+        return _is_mixed(left, right) and narrow >= _INSET_LETTERS and wide >= _PROSE_LETTERS
+
+    result: list[PageToken] = []
+    last = -1
+    for block in column_blocks(pieces, accept):
+        for order, piece in enumerate(block):
+            first, *rest = runs[piece.number][0]
+            if piece.number != last + 1 or (order == 0 and result):
+                gap = "\n\n" if order == 0 or "\n\n" in first.gap else "\n"
+                first = replace(first, gap=gap)
+            result += [first, *rest]
+            last = piece.number
+    return tuple(result)
 
 
-def _steps_over(box: Box, after: Box) -> bool:
-    """True if the next word stands on the same line, and further away than words of one line do."""
-    return after.x0 - box.x1 > _GUTTER and after.y0 < (box.y0 + box.y1) / 2 < after.y1
+def _line_runs(tokens: Sequence[PageToken], tables: Sequence[TableGrid]) -> Iterator[tuple[list[PageToken], Box]]:
+    """Words that follow each other on a line without a step, with their box; the words of a table are one run."""
+    indexes = [CellIndex(table) for table in tables]
+    run: list[PageToken] = []
+    box: Box | None = None
+    table: int | None = None
+    for token in tokens:
+        inside = next((at for at, one in enumerate(indexes) if token.box and one.cell_at(token.box)), None)
+        if run and box and token.box and (inside != table or (inside is None and not _goes_on(run[-1], token))):
+            yield run, tables[table].box if table is not None else box
+            run, box = [], None
+        run.append(token)
+        if token.box:
+            box = _union(box, token.box)
+            table = inside
+    if run and box:
+        yield run, tables[table].box if table is not None else box
 
 
-def _find_gutters(rows: Sequence[TextRow]) -> Iterator[tuple[float, int, int]]:
-    """White stripes (x) that go down through rows [start, end), with prose on both sides."""
-    start = 0
-    while start < len(rows):
-        if len(rows[start].cells) < 2:
-            start += 1
-            continue
-        for left, right in pairwise(rows[start].cells):
-            low, high, end = left.x1, right.x0, start + 1
-            while end < len(rows) and (stripe := _narrow_stripe(low, high, rows[end])):
-                low, high = stripe
-                end += 1
-            both = [row for row in rows[start:end] if len(row.cells) > 1]
-            cells = [cell for row in both for cell in row.cells]
-            if (
-                len(both) >= _LEAST_LINES
-                and mean(len(cell.text) for cell in cells) >= _PROSE_CELL
-                and (sum(cell.is_number for cell in cells) < NUMBERS * len(cells))
-            ):
-                yield (low + high) / 2, start, end
-                start = end - 1
-                break
-        start += 1
+def _goes_on(last: PageToken, token: PageToken) -> bool:
+    """True for a word behind another on one line, no further away than words are."""
+    box, after = last.box, token.box
+    if box is None or after is None:
+        return "\n" not in token.gap
+    level = after.y0 < (box.y0 + box.y1) / 2 < after.y1 or box.y0 < (after.y0 + after.y1) / 2 < box.y1
+    return level and -_GUTTER < after.x0 - box.x1 <= _GUTTER
 
 
-def _narrow_stripe(low: float, high: float, row: TextRow) -> tuple[float, float] | None:
-    """The part of a white stripe that stays white in another row; None where a word lies across it."""
-    for cell in row.cells:
-        if cell.x1 <= (low + high) / 2:
-            low = max(low, cell.x1)
-        elif cell.x0 >= (low + high) / 2:
-            high = min(high, cell.x0)
-        else:
-            return None
-    return (low, high) if high - low > 0.004 else None
+def _steps_aside(before: tuple[list[PageToken], Box], after: tuple[list[PageToken], Box]) -> bool:
+    """True where the next words stand right of a line and not below it, or go back to the left and not up."""
+    one, other = before[1], after[1]
+    return other.x0 - one.x1 > _GUTTER and other.y1 > one.y0 and other.y0 < one.y1 + (one.y1 - one.y0)
 
 
-def _divide_columns(tokens: Sequence[PageToken], rows: Sequence[TextRow], gutter: float) -> Sequence[PageToken]:
-    """The words of these rows with all that stand left of the gutter first, if their content mixes both sides."""
-    place = {id(token): at for at, token in enumerate(tokens)}
-    left = [[t for t in row.tokens if t.box and t.box.x1 <= gutter] for row in rows]
-    right = [[t for t in row.tokens if t.box and t.box.x1 > gutter] for row in rows]
-    both = [(a, b) for a, b in zip(left, right, strict=True) if a and b]
-    mixed = sum(place[id(b[0])] == place[id(a[-1])] + 1 for a, b in both if id(b[0]) in place and id(a[-1]) in place)
-    if mixed < _MIXED * len(both):
-        return tokens
-    moved: list[PageToken] = []
-    for side in (left, right):
-        lines = [line for line in side if line]
-        for number, line in enumerate(lines):
-            gap = "\n\n" if number == 0 or "\n\n" in line[0].gap else "\n"
-            moved += [replace(line[0], gap=gap), *line[1:]]
-    inside = {id(token) for row in rows for token in row.tokens}
-    first = min(place[key] for key in inside if key in place)
-    before = [token for token in tokens[:first] if id(token) not in inside]
-    after = [token for token in tokens[first:] if id(token) not in inside]
-    if after:
-        after[0] = replace(after[0], gap="\n\n")
-    return [*before, *moved, *after]
+def _is_mixed(left: Sequence[LinePiece], right: Sequence[LinePiece]) -> bool:
+    """True if the content goes from one side to the other again and again."""
+    sides = sorted([(one.number, 0) for one in left] + [(one.number, 1) for one in right])
+    changes = sum(before[1] != after[1] for before, after in pairwise(sides))
+    return changes >= max(_LEAST_STEPS, 2 * _MIXED * min(len(left), len(right)))
+
+
+def _union(box: Box | None, other: Box) -> Box:
+    if box is None:
+        return other
+    return Box(min(box.x0, other.x0), min(box.y0, other.y0), max(box.x1, other.x1), max(box.y1, other.y1))
