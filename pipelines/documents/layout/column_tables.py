@@ -15,7 +15,7 @@ from pipelines.documents.layout.text_rows import TextCell, TextRow, cells_of, co
 _ROW_GAP = 3.2  # heights between two rows of one table
 _LEAST_ROWS, _MOST_COLUMNS = 3, 24
 _SHORT, _LONG, _WORDS = 14, 40, 7  # letters and words of a cell on average
-_NUMBERS = 0.3  # of the cells behind the first column, in a table of longer cells
+NUMBERS = 0.3  # of the cells behind the first column, in a table of longer cells
 _PAIRNUMBERS = 0.5  # of the second of two columns
 _SPANNING = 0.25  # of the rows may hold a cell over several columns
 _CROSSED = 0.5  # of the rows whose gaps between cells one cell lies over: it spans columns
@@ -241,7 +241,7 @@ def reads_as_table(rows: Sequence[TextRow], columns: Sequence[Interval]) -> bool
     if len(columns) == 2:
         return numbers >= _PAIRNUMBERS and mean(len(cell.text) for cell in first) <= _LONG
     length = mean(len(cell.text) for cell in cells)
-    return length <= _SHORT or (numbers >= _NUMBERS and length <= _LONG)
+    return length <= _SHORT or (numbers >= NUMBERS and length <= _LONG)
 
 
 def _under_heads(rows: Sequence[TextRow], columns: list[Interval]) -> tuple[list[Interval], bool]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from statistics import mean
 
 from pipelines.documents.document import Box
+from pipelines.documents.layout.aligned_columns import by_aligned_column
 from pipelines.documents.layout.page_tokens import PageToken
 from pipelines.documents.layout.reading_order import LinePiece, column_blocks
 from pipelines.documents.layout.table_grids import CellIndex, TableGrid
@@ -41,7 +42,10 @@ def by_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], aspect: 
 
     result: list[PageToken] = []
     last = -1
-    for block in column_blocks(pieces, accept):
+    blocks = list(column_blocks(pieces, accept))
+    if len(blocks) == 1:
+        return by_aligned_column(tokens, tables, aspect)
+    for block in blocks:
         for order, piece in enumerate(block):
             first, *rest = runs[piece.number][0]
             if piece.number != last + 1 or (order == 0 and result):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from pipelines.documents.document import Box
@@ -13,6 +14,7 @@ _MOST_GUTTERS = 60  # that are looked at
 _LEAST_WORDS = 3  # that half of a column's pieces have: shorter ones are cells, which are read row by row
 _FILLED = 0.6  # of a column's width that half of its pieces fill
 _LEVEL = 0.25  # heights between the middles of two pieces of one row
+_LEADING = 2.2  # heights from one line of an inset to the next
 _BESIDE = 0.5  # of the shorter side's pieces stand in a row with one of the other: cells of a table do
 
 
@@ -111,4 +113,11 @@ def _holds_prose(left: Sequence[LinePiece], right: Sequence[LinePiece]) -> bool:
     for one in fewer:
         middle, near = (one.area.y0 + one.area.y1) / 2, _LEVEL * (one.area.y1 - one.area.y0)
         beside += any(abs(other - middle) <= near for other in middles)
-    return usual >= _LEAST_WORDS - 1 and beside < _BESIDE * len(fewer)
+    return usual >= _LEAST_WORDS - 1 and beside < _BESIDE * len(fewer) and _is_compact(fewer)
+
+
+def _is_compact(side: Sequence[LinePiece]) -> bool:
+    """True where most lines follow each other closely; the labels of a drawing are scattered."""
+    tops = sorted(one.area.y0 for one in side)
+    height = median(one.area.y1 - one.area.y0 for one in side)
+    return median(below - above for above, below in pairwise(tops)) <= _LEADING * height

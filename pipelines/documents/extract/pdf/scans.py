@@ -170,7 +170,7 @@ def _count_clear(found: Page) -> int:
 def _with_layer(reading: PageReading, area: PictureArea, found: Page) -> PageReading:
     """A layer in doubt and a new reading of its picture: the better one stays; where none is sure, it is said."""
     layer = [token.text for token in area.behind]
-    fresh = found.text.split()
+    fresh = [word.text for word in found.words] or found.text.split()
     attempts = (*reading.attempts, *(replace(attempt, kept=False) for attempt in found.attempts))
     before, after = odd_share(layer), odd_share(fresh)
     note = EngineAttempt("ocr layer", round(1 - before, 4), 0, True, "the text that the file has behind its picture")
