@@ -106,24 +106,22 @@ def _cross_lines(lines: Sequence[RuleLine]) -> _Crossings | None:
 
 def _enclosed_cells(crossings: _Crossings) -> list[Rectangle]:
     """The smallest rectangle below and right of each crossing whose four sides are lines."""
+    return [cell for point in sorted(crossings.lines) if (cell := _smallest_cell(crossings, *point)) is not None]
+
+
+def _smallest_cell(crossings: _Crossings, x: float, y: float) -> Rectangle | None:
     known = crossings.lines
-    cells = []
-    for x, y in sorted(known):
-        down, right = crossings.below[x], crossings.beside[y]
-        lower = [low for low in down[bisect_right(down, y) :][:_MAX_TRIES] if known[x, y] & known[x, low]]
-        outer = [far for far in right[bisect_right(right, x) :][:_MAX_TRIES] if known[x, y] & known[far, y]]
-        found = next(
-            (
-                (x, y, far, low)
-                for low in lower
-                for far in outer
-                if (far, low) in known and known[far, low] & known[far, y] and known[far, low] & known[x, low]
-            ),
-            None,
-        )
-        if found is not None:
-            cells.append(found)
-    return cells
+    down, right = crossings.below[x], crossings.beside[y]
+    begin, begin_right = bisect_right(down, y), bisect_right(right, x)
+    for low in down[begin : begin + _MAX_TRIES]:
+        if not known[x, y] & known[x, low]:
+            continue
+        for far in right[begin_right : begin_right + _MAX_TRIES]:
+            corner = known.get((far, low))
+            joined = corner is not None and known[x, y] & known[far, y]
+            if corner is not None and joined and corner & known[far, y] and corner & known[x, low]:
+                return x, y, far, low
+    return None
 
 
 def _joined_cells(cells: Sequence[Rectangle]) -> list[list[Rectangle]]:
