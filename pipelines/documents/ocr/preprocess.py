@@ -32,6 +32,7 @@ MOST_ENLARGEMENT = 2.5
 LONGEST_SIDE = 32_000  # Tesseract refuses more than 32,767
 SMALLEST_SKEW, LARGEST_SKEW = 1.0, 15.0
 LEAST_GRAIN, LEAST_CONTRAST = 2.5, 140.0  # of 255: the paper's standard deviation, and from the ink to it
+MOST_GREY = 0.6  # of the ink that is grey: more is thin strokes, of which white levels would leave too little
 SHADE = 0.2  # of the way from paper to ink: a ground that is no darker is white, too
 THINNEST_BORDER = 3  # rows of the reduced picture; a thinner line at the edge disturbs nobody
 Mask = NDArray[np.bool_]
@@ -176,9 +177,13 @@ def needs_whitening(image: Picture) -> tuple[float, float] | None:
     inked = sample[sample <= level]
     ink = float(inked.mean()) if inked.size else paper
     grain = 1.4826 * float(np.median(np.abs(sample[sample > paper - 60] - paper)))  # as a standard deviation
-    if grain < LEAST_GRAIN or paper - ink < LEAST_CONTRAST:
+    contrast = paper - ink
+    if grain < LEAST_GRAIN or contrast < LEAST_CONTRAST:
         return None
-    return ink / 2, paper - max(3 * grain, SHADE * (paper - ink))
+    grey = np.count_nonzero((sample > ink + contrast / 4) & (sample < paper - contrast / 4))
+    if grey > MOST_GREY * inked.size:
+        return None
+    return ink / 2, paper - max(3 * grain, SHADE * contrast)
 
 
 def whiten_paper(image: Picture, levels: tuple[float, float]) -> Picture:
