@@ -2,7 +2,7 @@
 
 - `pages`: document_id, version_id, filename, page, text, engine, confidence, words, failure, failure_detail, caveats.
 - `words`: document_id, version_id, page, ordinal, start, text, x0, y0, x1, y1, confidence.
-- `cells`: document_id, version_id, page, table, kind, section, row, column, heading, text, start, end.
+- `cells`: document_id, version_id, page, table, kind, section, row, column, heading, text, start, end, x0, y0, x1, y1.
 - `chunks`: document_id, version_id, chunk_id, ordinal, text, headings, page_start, page_end, spans, boxes, engine,
   confidence, embedder, embedding.
 
@@ -82,6 +82,7 @@ SCHEMAS: Final[Mapping[ExportTable, pa.Schema]] = {
             ("text", pa.string()),
             ("start", pa.int32()),
             ("end", pa.int32()),
+            *_EDGES,
         ]
     ),
     ExportTable.CHUNKS: pa.schema(
@@ -177,7 +178,9 @@ def _cell_rows(table: PageTable, ordinal: int) -> Iterator[Row]:
         for column, text in enumerate(row.cells):
             heading = row.cells[0] if table.kind is TableKind.FORM else heads[column] if column < len(heads) else ""
             place = {"section": row.section, "row": at, "column": column, "start": row.start, "end": row.end}
-            yield {**known, **place, "heading": heading, "text": text}
+            box = row.boxes[column] if column < len(row.boxes) else None
+            edges = {"x0": box.x0, "y0": box.y0, "x1": box.x1, "y1": box.y1} if box else {}
+            yield {**known, **place, **edges, "heading": heading, "text": text}
 
 
 def _chunk_row(chunk: Row) -> Row:
