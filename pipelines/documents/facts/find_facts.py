@@ -166,18 +166,18 @@ def find_tables(page: Page) -> list[PageTable]:
 
 def _table_row(row: Sequence[TableCell], section: str, words: Sequence[Word]) -> TableRow:
     filled = [cell for cell in row if cell.text]
-    boxes = tuple(_words_box(words, cell.start, cell.end) for cell in row) if words else ()
+    boxes = tuple(words_box(words, cell.start, cell.end) for cell in row) if words else ()
     return TableRow(tuple(cell.text for cell in row), filled[0].start, filled[-1].end, section, boxes)
 
 
 def _field_row(text: str, fact: PageFact, words: Sequence[Word]) -> TableRow:
     """The label and the value of a field, which the page has one behind the other."""
     cut = max(fact.start, text.rfind(fact.value, fact.start, fact.end))
-    label, value = _words_box(words, fact.start, cut), _words_box(words, cut, fact.end)
+    label, value = words_box(words, fact.start, cut), words_box(words, cut, fact.end)
     return TableRow((fact.label, fact.value), fact.start, fact.end, fact.section, (label, value) if words else ())
 
 
-def _words_box(words: Sequence[Word], start: int, end: int) -> Box | None:
+def words_box(words: Sequence[Word], start: int, end: int) -> Box | None:
     """The box around the words that begin in characters [start, end); None where there are none."""
     first, last = (bisect_left(words, at, key=lambda word: word.start) for at in (start, end))
     boxes = [word.box for word in words[first:last]]

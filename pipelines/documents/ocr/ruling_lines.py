@@ -114,10 +114,11 @@ def _line_ink(mask: Mask, ink: Mask, letter_height: float, across: bool) -> Mask
     Args:
         ink: less that of lines in the other direction.
     """
-    longer = np.ones((3, _STEP) if across else (_STEP, 3), np.uint8)
+    longer = np.asarray(cv2.dilate(mask, np.ones((3, _STEP) if across else (_STEP, 3), np.uint8)), dtype=np.uint8)
     high = max(5, round(_STROKE * letter_height))
-    through = cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones((high, 1) if across else (1, high), np.uint8))
-    return np.asarray((cv2.dilate(mask, longer) & ink & ~through) | (mask & ~through), dtype=np.uint8)
+    stroke = np.ones((high, 1) if across else (1, high), np.uint8)
+    through = np.asarray(cv2.morphologyEx(ink, cv2.MORPH_OPEN, stroke), dtype=np.uint8)
+    return ((longer & ink) | mask) & ~through
 
 
 def _meet(uprights: Lines, levels: Lines) -> NDArray[np.bool_]:
