@@ -171,7 +171,7 @@ def needs_whitening(image: Picture) -> tuple[float, float] | None:
     Grain near letters costs figures: words still read by what is likely in a language, figures do not. On faint ink
     the levels would thin the letters.
     """
-    sample = np.ascontiguousarray(image[::2, ::2])
+    sample = np.ascontiguousarray(image[::4, ::4])
     paper = float(np.median(sample[sample >= np.percentile(sample, 40)]))
     level, _ = cv2.threshold(sample, 0, WHITE, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
     inked = sample[sample <= level]

@@ -26,6 +26,8 @@ _TOUCH = 24.0  # pixels from an upright to the level that it belongs to, where b
 Mask = NDArray[np.uint8]
 Lines = NDArray[np.float64]
 """A row a line: x0, y0, x1, y1 in pixels."""
+Region = tuple[slice, slice]
+"""Rows and columns of a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,11 @@ class _Runs:
         """Some of the lines."""
         return _Runs(self.pieces, self.numbers[chosen], self.lines[chosen])
 
-    def mask(self) -> Mask:
-        """1 where a line is."""
-        kept = np.zeros(int(self.pieces.max()) + 1, np.uint8)
+    def mask(self, region: Region) -> Mask:
+        """1 where a line is, in a part of the picture."""
+        kept = np.zeros(max(int(self.numbers.max(initial=0)), int(self.pieces.max())) + 1, np.uint8)
         kept[self.numbers] = 1
-        return np.asarray(kept[self.pieces], dtype=np.uint8)
+        return np.asarray(kept[self.pieces[region]], dtype=np.uint8)
 
 
 def find_rules(image: Picture, letter_height: float) -> PageRules | None:
@@ -61,26 +63,40 @@ def find_rules(image: Picture, letter_height: float) -> PageRules | None:
     Args:
         letter_height: the median height of a letter in pixels.
     """
-    factor = 2 if letter_height >= _LARGE else 1
     height, width = image.shape
-    small = image if factor == 1 else cv2.resize(image, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
-    ink = _ink_mask(np.asarray(small, dtype=np.uint8))
-    tall = letter_height / factor
-    least = max(_SHORTEST * max(ink.shape), 8.0)
+    small = np.asarray(cv2.resize(image, (max(1, width // 2), max(1, height // 2)), interpolation=cv2.INTER_AREA))
+    least = max(_SHORTEST * max(image.shape), 8.0)
+    # Most pages have no rule: half the scale tells that at a quarter of the cost.
+    if not _open_runs(_ink_mask(small), round(max(least, _LEVEL * letter_height) / 2), across=True).any():
+        return None
+    factor = 2 if letter_height >= _LARGE else 1
+    ink = _ink_mask(small if factor > 1 else image)
+    tall, least = letter_height / factor, least / factor
     levels = _long_runs(ink, round(max(least, _LEVEL * tall)), tall, across=True)
+    wide = levels.lines[:, 2] - levels.lines[:, 0] >= _WIDE * ink.shape[1]
+    if len(levels.lines) < _LEAST_OF_TABLE and not wide.any():
+        return None
     uprights = _long_runs(ink, round(max(least, _UPRIGHT * tall)), tall, across=False)
     uprights = uprights.only(_meet(uprights.lines, levels.lines))
-    wide = levels.lines[:, 2] - levels.lines[:, 0] >= _WIDE * ink.shape[1]
-    if min(len(levels.lines), len(uprights.lines)) < _LEAST_OF_TABLE and not wide.any():
+    if len(uprights.lines) < _LEAST_OF_TABLE and not wide.any():
         return None
-    level, upright = levels.mask(), uprights.mask()
-    mask = _line_ink(level, ink & ~upright, tall, across=True) | _line_ink(upright, ink & ~level, tall, across=False)
+    lines = np.concatenate([levels.lines, uprights.lines])
+    left, top = (max(0, int(edge) - _STEP) for edge in lines[:, :2].min(axis=0))
+    right, bottom = (int(edge) + _STEP for edge in lines[:, 2:].max(axis=0))
+    region = slice(top, bottom), slice(left, right)
+    mask = _rule_ink(levels.mask(region), uprights.mask(region), ink[region], tall)
+    clean = image.copy()
+    part = clean[top * factor : bottom * factor, left * factor : right * factor]
     if factor > 1:
-        mask = np.asarray(cv2.resize(mask, (width, height), interpolation=cv2.INTER_NEAREST), dtype=np.uint8)
-    mask = np.asarray(cv2.dilate(mask, np.ones((2 * _EDGE + 1, 2 * _EDGE + 1), np.uint8)), dtype=np.uint8)
-    clean = np.where(mask > 0, np.uint8(255), image)
-    lines = factor * np.concatenate([levels.lines, uprights.lines])
-    return PageRules(tuple(RuleLine(*line) for line in lines.tolist()), clean)
+        mask = np.asarray(cv2.resize(mask, part.shape[::-1], interpolation=cv2.INTER_NEAREST), dtype=np.uint8)
+    part[cv2.dilate(mask, np.ones((2 * _EDGE + 1, 2 * _EDGE + 1), np.uint8)) > 0] = 255
+    return PageRules(tuple(RuleLine(*line) for line in (factor * lines).tolist()), clean)
+
+
+def _rule_ink(level: Mask, upright: Mask, ink: Mask, letter_height: float) -> Mask:
+    """What is to be painted over."""
+    mask = _line_ink(level, ink & ~upright, letter_height, across=True)
+    return mask | _line_ink(upright, ink & ~level, letter_height, across=False) if upright.any() else mask
 
 
 def _ink_mask(image: Picture) -> Mask:
@@ -91,9 +107,7 @@ def _ink_mask(image: Picture) -> Mask:
 
 def _long_runs(ink: Mask, least: int, letter_height: float, across: bool) -> _Runs:
     """Ink that goes on for `least` pixels, and the thin lines that it makes; a leaning line is a stair of runs."""
-    thick = cv2.dilate(ink, np.ones((3, 1) if across else (1, 3), np.uint8))
-    run = np.ones((1, least) if across else (least, 1), np.uint8)
-    long = cv2.morphologyEx(thick, cv2.MORPH_OPEN, run)
+    long = _open_runs(ink, least, across)
     count, pieces, facts, _ = cv2.connectedComponentsWithStats(long, connectivity=8, ltype=cv2.CV_32S)
     left, top, wide, high, area = (facts[:, key].astype(np.float64) for key in range(5))
     # The dilation has added a pixel on either side.
@@ -106,6 +120,12 @@ def _long_runs(ink: Mask, least: int, letter_height: float, across: bool) -> _Ru
     else:
         lines = np.stack([left + wide / 2, top, left + wide / 2, top + high], axis=1)
     return _Runs(np.asarray(pieces, dtype=np.int32), np.flatnonzero(thin), lines[thin])
+
+
+def _open_runs(ink: Mask, least: int, across: bool) -> Mask:
+    thick = cv2.dilate(ink, np.ones((3, 1) if across else (1, 3), np.uint8))
+    run = np.ones((1, least) if across else (least, 1), np.uint8)
+    return np.asarray(cv2.morphologyEx(thick, cv2.MORPH_OPEN, run), dtype=np.uint8)
 
 
 def _line_ink(mask: Mask, ink: Mask, letter_height: float, across: bool) -> Mask:
