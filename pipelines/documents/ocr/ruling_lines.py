@@ -64,7 +64,8 @@ def find_rules(image: Picture, letter_height: float) -> PageRules | None:
         letter_height: the median height of a letter in pixels.
     """
     height, width = image.shape
-    small = np.asarray(cv2.resize(image, (max(1, width // 2), max(1, height // 2)), interpolation=cv2.INTER_AREA))
+    half = max(1, width // 2), max(1, height // 2)
+    small = np.asarray(cv2.resize(image, half, interpolation=cv2.INTER_AREA), dtype=np.uint8)
     least = max(_SHORTEST * max(image.shape), 8.0)
     # Most pages have no rule: half the scale tells that at a quarter of the cost.
     if not _open_runs(_ink_mask(small), round(max(least, _LEVEL * letter_height) / 2), across=True).any():
