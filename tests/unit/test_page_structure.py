@@ -168,6 +168,15 @@ def test_heads_over_several_columns_and_cells_of_several_lines_keep_their_places
     assert years[1:3].count("2023") == 1 and years[3:5].count("2024") == 1 and not years[0]
 
 
+def test_a_last_cell_of_three_lines_keeps_them() -> None:
+    rows: list[tuple[float, Sequence[tuple[float, str]]]] = [(100, [(50, "No."), (100, "Work"), (260, "Cost")])]
+    rows += [(100 + 20 * n, [(50, f"{n}"), (100, f"Task {n}"), (260, f"{n}20.00")]) for n in range(1, 5)]
+    rows += [(190, [(100, "in the")]), (200, [(100, "north wing")])]
+    tokens = tokens_of(rows)
+    grids, _ = find_columns(tokens, [], 800 / 600)
+    assert "| 4 | Task 4 in the north wing | 420.00 |" in markdown(place_tables(tokens, grids))
+
+
 def grid_lines(rows: int, columns: int, width: float = 500, height: float = 700) -> list[RuleLine]:
     levels = [RuleLine(50, 50 + height * at / rows, 50 + width, 50 + height * at / rows) for at in range(rows + 1)]
     uprights = [

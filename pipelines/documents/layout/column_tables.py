@@ -79,7 +79,8 @@ def _hangs(row: TextRow, above: TextRow | None, aspect: float) -> bool:
 
 
 def _trim_block(block: list[TextRow], aspect: float) -> Iterator[list[TextRow]]:
-    while block and len(block[-1].cells) < 2 and not _hangs(block[-1], block[-2] if len(block) > 1 else None, aspect):
+    last = next((row for row in reversed(block) if len(row.cells) > 1), None)
+    while block and len(block[-1].cells) < 2 and not _hangs(block[-1], last, aspect):
         block.pop()
     while block and len(block[0].cells) < 2:
         block.pop(0)

@@ -11,6 +11,8 @@ _MOST_HEADS = 4  # lines of labels above one another
 _TIGHT = 0.88  # of the usual distance of rows: a cell goes on in its next line
 _EVEN = 1.08  # of it: as far may a line stand that goes on a full one, where nothing else stands on its height
 _FULL = 0.8  # of its column's width that a line fills which goes on
+_BELOW = frozenset("gjpqyQ,;()[]{}|/@$§_")  # signs that reach below the base line
+_DESCENT = 0.22  # of a word's height that they do so
 _YEAR = re.compile(r"(?:19|20)\d\d(?:[/–-]\d\d(?:\d\d)?)?")
 
 
@@ -66,7 +68,10 @@ def _usual_distance(rows: Sequence[TextRow], places: Sequence[Sequence[int]]) ->
 
 
 def _level(row: TextRow) -> float:
-    return (row.y0 + row.y1) / 2
+    """The base line of a row: the lower edge of words that do not reach below it, where there are such."""
+    boxes = [(token.box, token.text) for token in row.tokens if token.box]
+    bottoms = [box.y1 for box, text in boxes if _BELOW.isdisjoint(text)]
+    return median(bottoms or [box.y1 - _DESCENT * (box.y1 - box.y0) for box, _ in boxes])
 
 
 def _goes_on(cells: Sequence[TextCell], places: Sequence[int], above: set[int], ratio: float) -> bool:
