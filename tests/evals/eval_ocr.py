@@ -17,7 +17,7 @@ from PIL import Image
 from rapidfuzz.distance import Levenshtein
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import Unreadable
+from pipelines.documents.document import Page, Unreadable
 from pipelines.documents.ocr.cascade import OcrCascade, build_cascade
 from pipelines.documents.ocr.picture import dpi_of, to_array
 from tests.evals.report import ROOT, Report
@@ -112,6 +112,11 @@ def plain(path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
 
 
+def read_text(page: Page) -> str:
+    """The words of a page in their order, without the marks of its tables."""
+    return " ".join(word.text.replace("\\|", "|") for word in page.words) or page.text
+
+
 def measure(entry: Entry, cascade: OcrCascade) -> tuple[Score, Score, str]:
     """Ours, plain Tesseract's, and which engines read it."""
     ours, theirs, pages = "", "", 0
@@ -123,7 +128,7 @@ def measure(entry: Entry, cascade: OcrCascade) -> tuple[Score, Score, str]:
             began = perf_counter()
             try:
                 page = cascade.read(to_array(picture), number, dpi_of(picture))
-                ours, engines = f"{ours}\n{page.text}", [*engines, page.engine]
+                ours, engines = f"{ours}\n{read_text(page)}", [*engines, page.engine]
             except Unreadable as error:
                 engines.append(str(error))
             spent[0] += perf_counter() - began

@@ -11,8 +11,8 @@ from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.split import split_pages
 from pipelines.documents.document import Box, Page
 from pipelines.documents.extract.extraction_worker import ExtractionWorker
-from pipelines.documents.extract.pdf.page_words import PageToken
 from pipelines.documents.extract.pdf.titles import mark_titles
+from pipelines.documents.layout.page_tokens import PageToken
 from tests.fakes import files
 from tests.fakes.files import Transcriber
 

@@ -1,8 +1,9 @@
 """The facts of forms and tables."""
 
-from pipelines.documents.document import Box, Word
-from pipelines.documents.facts.find_facts import find_facts
+from pipelines.documents.document import Box, Page, Word
+from pipelines.documents.facts.find_facts import find_facts, find_tables
 from pipelines.documents.facts.page_fact import FactKind, PageFact
+from pipelines.documents.facts.page_table import table_from_json, table_to_json
 
 FORM = """## Boiler inspection
 
@@ -83,3 +84,35 @@ def test_prose_and_code_state_no_facts() -> None:
 def test_a_field_says_its_headings_from_outside_in() -> None:
     one = PageFact(FactKind.CELL, "North", "9", 0, 1, "Sales", "2024")
     assert one.heading == "Sales, North, 2024"
+
+
+def test_two_rows_of_heads_are_one_heading_a_column() -> None:
+    text = (
+        "| | 2023 | | 2024 | |\n| --- | --- | --- | --- | --- |\n| Item | Plan | Actual | Plan | Actual |\n"
+        "| Rent | 10 | 11 | 12 | 13 |\n| Water | 1 | | 3 | 4 |\n"
+    )
+    assert facts_of(text)[:3] == [("Rent, 2023 Plan", "10"), ("Rent, 2023 Actual", "11"), ("Rent, 2024 Plan", "12")]
+    (table,) = find_tables(Page(1, text))
+    assert table.columns == ("Item", "2023 Plan", "2023 Actual", "2024 Plan", "2024 Actual") and len(table.rows) == 2
+    assert text[slice(*table.head)].endswith("Actual")
+
+
+def test_a_row_of_words_under_a_full_head_is_no_second_head() -> None:
+    text = "| Part | Kind | Place |\n| --- | --- | --- |\n| Pump | old | cellar |\n| Lamp | new | hall |\n"
+    (table,) = find_tables(Page(1, text))
+    assert table.columns == ("Part", "Kind", "Place") and len(table.rows) == 2
+
+
+def test_cells_and_fields_have_the_boxes_of_their_words() -> None:
+    text = "| Part | Price |\n| --- | --- |\n| Old pump | 12 |\n| Lamp | |\n\nOwner: Ada Byron\n"
+    places = {"Old": 0.1, "pump": 0.2, "12": 0.5, "Lamp": 0.1, "Owner:": 0.1, "Ada": 0.3, "Byron": 0.4}
+    words = tuple(Word(name, text.index(name), Box(x, 0.1, x + 0.05, 0.2)) for name, x in places.items())
+    words = tuple(sorted(words, key=lambda word: word.start))
+    grid, form = find_tables(Page(1, text, words))
+    assert grid.rows[0].boxes == (Box(0.1, 0.1, 0.25, 0.2), Box(0.5, 0.1, 0.55, 0.2))
+    assert grid.rows[1].boxes == (Box(0.1, 0.1, 0.15000000000000002, 0.2), None)
+    assert [box and round(box.x0, 2) for box in form.rows[0].boxes] == [0.1, 0.3]
+    again = table_from_json(table_to_json(grid))
+    assert again.rows[0].boxes[0] == Box(0.1, 0.1, 0.25, 0.2) and again.rows[1].boxes[1] is None
+    bare = {**table_to_json(grid), "rows": [[0, 4, "", ["a", "b"]]]}
+    assert table_from_json(bare).rows[0].boxes == ()

@@ -67,7 +67,8 @@ def test_parquet_writes_a_file_a_table_of_the_workspace_or_of_one_document(
 ) -> None:
     assert run_command(["export", "--parquet", "new/tables", "--vectors", "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["files"]
-    assert [Path(one["file"]).name for one in files] == [f"{t}.parquet" for t in ("pages", "words", "cells", "chunks")]
+    tables = ("pages", "words", "blocks", "cells", "chunks")
+    assert [Path(one["file"]).name for one in files] == [f"{table}.parquet" for table in tables]
     asked = [call.path for call in api.of("GET /api/documents/export")]
     assert [("vectors=true" in path, "table=chunks" in path) for path in asked] == [(False, False)] * 3 + [(True, True)]
     assert run_command(["export", "--parquet", "one", "--document", "minutes.pdf"]) == 0

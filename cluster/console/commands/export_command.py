@@ -15,7 +15,7 @@ from cluster.basics.errors import Invalid, NotFound
 from cluster.console.api import JSON
 from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
 
-TABLES = ("pages", "words", "cells", "chunks")
+TABLES = ("pages", "words", "blocks", "cells", "chunks")
 INCOMPLETE = 3  # exit code where pages of the PDF were not read
 _ID = re.compile(r"[0-9a-f]{32}")
 

@@ -1,8 +1,9 @@
-"""Pages, words, cells and chunks as Parquet: their columns, and a file written row group by row group.
+"""Pages, words, blocks, cells and chunks as Parquet: their columns, and a file written row group by row group.
 
 - `pages`: document_id, version_id, filename, page, text, engine, confidence, words, failure, failure_detail, caveats.
 - `words`: document_id, version_id, page, ordinal, start, text, x0, y0, x1, y1, confidence.
-- `cells`: document_id, version_id, page, table, kind, section, row, column, heading, text, start, end.
+- `blocks`: document_id, version_id, page, ordinal, kind, level, text, start, end, x0, y0, x1, y1.
+- `cells`: document_id, version_id, page, table, kind, section, row, column, heading, text, start, end, x0, y0, x1, y1.
 - `chunks`: document_id, version_id, chunk_id, ordinal, text, headings, page_start, page_end, spans, boxes, engine,
   confidence, embedder, embedding.
 
@@ -21,8 +22,10 @@ import pyarrow.parquet as pq
 
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row
-from pipelines.documents.document import Page
+from pipelines.documents.chunk.headings import find_running_lines
+from pipelines.documents.document import Box, Page
 from pipelines.documents.export.stored_content import StoredContent, StoredVersion
+from pipelines.documents.facts.page_blocks import edge_lines, page_blocks
 from pipelines.documents.facts.page_table import PageTable, TableKind
 
 GROUP_ROWS: Final = 20_000
@@ -34,6 +37,7 @@ class ExportTable(StrEnum):
 
     PAGES = "pages"
     WORDS = "words"
+    BLOCKS = "blocks"
     CELLS = "cells"
     CHUNKS = "chunks"
 
@@ -69,6 +73,19 @@ SCHEMAS: Final[Mapping[ExportTable, pa.Schema]] = {
             ("confidence", pa.float32()),
         ]
     ),
+    ExportTable.BLOCKS: pa.schema(
+        [
+            *_KEYS,
+            ("page", pa.int32()),
+            ("ordinal", pa.int32()),
+            ("kind", pa.string()),
+            ("level", pa.int32()),
+            ("text", pa.string()),
+            ("start", pa.int32()),
+            ("end", pa.int32()),
+            *_EDGES,
+        ]
+    ),
     ExportTable.CELLS: pa.schema(
         [
             *_KEYS,
@@ -82,6 +99,7 @@ SCHEMAS: Final[Mapping[ExportTable, pa.Schema]] = {
             ("text", pa.string()),
             ("start", pa.int32()),
             ("end", pa.int32()),
+            *_EDGES,
         ]
     ),
     ExportTable.CHUNKS: pa.schema(
@@ -133,6 +151,11 @@ async def _version_rows(
         case ExportTable.WORDS:
             async for pages in content.pages(scope, version):
                 yield (keys | row for page in pages for row in _word_rows(page))
+        case ExportTable.BLOCKS:
+            edges = [edge_lines(page) async for pages in content.pages(scope, version) for page in pages]
+            running = find_running_lines(edges)
+            async for pages in content.pages(scope, version):
+                yield (keys | row for page in pages for row in _block_rows(page, running))
         case ExportTable.CELLS:
             ordinal = 0
             async for tables in content.tables(scope, version):
@@ -162,11 +185,19 @@ def _page_row(page: Page) -> Row:
 
 def _word_rows(page: Page) -> Iterator[Row]:
     for ordinal, word in enumerate(page.words):
-        box = word.box
-        edges = {"x0": box.x0, "y0": box.y0, "x1": box.x1, "y1": box.y1}
-        yield {"page": page.number, "ordinal": ordinal, "start": word.start, "text": word.text, **edges} | {
-            "confidence": word.confidence
-        }
+        told = {"page": page.number, "ordinal": ordinal, "start": word.start, "text": word.text}
+        yield {**told, **_box_edges(word.box), "confidence": word.confidence}
+
+
+def _block_rows(page: Page, running: frozenset[str]) -> Iterator[Row]:
+    for ordinal, block in enumerate(page_blocks(page, running)):
+        place = {"page": page.number, "ordinal": ordinal, "start": block.start, "end": block.end}
+        told = {"kind": str(block.kind), "level": block.level, "text": page.text[block.start : block.end]}
+        yield {**place, **told, **_box_edges(block.box)}
+
+
+def _box_edges(box: Box | None) -> Row:
+    return {"x0": box.x0, "y0": box.y0, "x1": box.x1, "y1": box.y1} if box else {}
 
 
 def _cell_rows(table: PageTable, ordinal: int) -> Iterator[Row]:
@@ -177,7 +208,8 @@ def _cell_rows(table: PageTable, ordinal: int) -> Iterator[Row]:
         for column, text in enumerate(row.cells):
             heading = row.cells[0] if table.kind is TableKind.FORM else heads[column] if column < len(heads) else ""
             place = {"section": row.section, "row": at, "column": column, "start": row.start, "end": row.end}
-            yield {**known, **place, "heading": heading, "text": text}
+            edges = _box_edges(row.boxes[column] if column < len(row.boxes) else None)
+            yield {**known, **place, **edges, "heading": heading, "text": text}
 
 
 def _chunk_row(chunk: Row) -> Row:

@@ -21,7 +21,7 @@ from pipelines.documents.sources.sniff import Kind
 
 STAGE = "read"
 LOW_PATIENCE = 4
-EXTRACTION = 7
+EXTRACTION = 8
 """Count up when the same bytes would give another text."""
 
 _LIBRARIES = (

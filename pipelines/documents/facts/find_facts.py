@@ -2,12 +2,13 @@
 tables and in plain lines."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.blocks import BlockKind, TextBlock, find_blocks
-from pipelines.documents.document import Page, Word
+from pipelines.documents.document import Box, Page, Word
 from pipelines.documents.facts.page_fact import FactKind, PageFact
 from pipelines.documents.facts.page_table import FORM_COLUMNS, PageTable, TableKind, TableRow
 from pipelines.documents.facts.table_cells import TableCell, table_rows
@@ -16,6 +17,7 @@ LONGEST_LABEL = 60  # characters
 LABEL_WORDS = 8
 LONGEST_VALUE = 600  # characters; more is a text
 LABELS = 0.5  # share of a column's cells that end in a colon, from which on it is a column of labels
+_LEAST_UNDER_HEADS = 3  # rows and columns of a table that has two rows of heads
 GAP = 1.5  # of a line's height; wider, what follows is another field
 
 _LABELLED = re.compile(
@@ -100,9 +102,29 @@ def _grid_facts(rows: Sequence[Sequence[TableCell]], block: TextBlock, section: 
 
 
 def _column_headings(rows: Sequence[Sequence[TableCell]], block: TextBlock) -> list[str]:
-    """The head of a table; empty where it has none."""
+    """The head of a table; empty where it has none. Of two rows of heads each column has both."""
     has_head = bool(rows) and bool(rows[0]) and rows[0][0].start < block.body
-    return [_plain_label(cell.text) for cell in rows[0]] if has_head else []
+    if not has_head or _head_count(rows) == 1:
+        return [_plain_label(cell.text) for cell in rows[0]] if has_head else []
+    names, over = [], ""
+    for at, below in enumerate(rows[1]):
+        above = rows[0][at].text if at < len(rows[0]) else ""
+        # A head over several columns stands in the first of them; the first column of all has none above it.
+        over = above or (over if at > 1 else "")
+        names.append(" ".join(filter(None, map(_plain_label, (over, below.text)))))
+    return names
+
+
+def _head_count(rows: Sequence[Sequence[TableCell]]) -> int:
+    """2 where the second row names the columns under heads that stand over several of them, else 1."""
+    if len(rows) < _LEAST_UNDER_HEADS or len(rows[0]) != len(rows[1]) or len(rows[0]) < _LEAST_UNDER_HEADS:
+        return 1
+    upper, lower = ([cell.text for cell in row] for row in rows[:2])
+    blank = [at for at in range(2, len(upper)) if not upper[at] and lower[at]]
+    labels = all(lower[1:]) and not any(map(_NUMERIC.fullmatch, lower))
+    again = len({text for text in lower[1:] if text}) < len(lower) - 1 or not upper[0]
+    figures = any(_NUMERIC.fullmatch(row[at].text) for row in rows[2:] for at in blank if at < len(row))
+    return 2 if blank and any(upper[1:]) and labels and again and figures else 1
 
 
 def _grid_rows(
@@ -112,7 +134,7 @@ def _grid_rows(
 
     In a table of `least` columns or more, a row of one cell is the caption of those under it.
     """
-    for row in rows[1:] if _column_headings(rows, block) else rows:
+    for row in rows[_head_count(rows) :] if _column_headings(rows, block) else rows:
         if not row or not _filled(row):
             continue
         if _filled(row) == 1 and len(row) >= least:
@@ -132,19 +154,36 @@ def find_tables(page: Page) -> list[PageTable]:
             rows = table_rows(page.text, block)
             columns = _column_headings(rows, block)
             if columns and not _label_columns(rows):
-                below = tuple(_table_row(row, caption) for row, caption in _grid_rows(rows, block, section))
-                head = (rows[0][0].start, rows[0][-1].end)
+                below = tuple(_table_row(row, caption, page.words) for row, caption in _grid_rows(rows, block, section))
+                head = (rows[0][0].start, rows[_head_count(rows) - 1][-1].end)
                 found.append(PageTable(page.number, TableKind.GRID, tuple(columns), below, head))
     fields = [one for one in find_facts(page.text, page.words) if one.kind is FactKind.FIELD]
     if fields:
-        below = tuple(TableRow((one.label, one.value), one.start, one.end, one.section) for one in fields)
+        below = tuple(_field_row(page.text, one, page.words) for one in fields)
         found.append(PageTable(page.number, TableKind.FORM, FORM_COLUMNS, below))
     return found
 
 
-def _table_row(row: Sequence[TableCell], section: str) -> TableRow:
+def _table_row(row: Sequence[TableCell], section: str, words: Sequence[Word]) -> TableRow:
     filled = [cell for cell in row if cell.text]
-    return TableRow(tuple(cell.text for cell in row), filled[0].start, filled[-1].end, section)
+    boxes = tuple(words_box(words, cell.start, cell.end) for cell in row) if words else ()
+    return TableRow(tuple(cell.text for cell in row), filled[0].start, filled[-1].end, section, boxes)
+
+
+def _field_row(text: str, fact: PageFact, words: Sequence[Word]) -> TableRow:
+    """The label and the value of a field, which the page has one behind the other."""
+    cut = max(fact.start, text.rfind(fact.value, fact.start, fact.end))
+    label, value = words_box(words, fact.start, cut), words_box(words, cut, fact.end)
+    return TableRow((fact.label, fact.value), fact.start, fact.end, fact.section, (label, value) if words else ())
+
+
+def words_box(words: Sequence[Word], start: int, end: int) -> Box | None:
+    """The box around the words that begin in characters [start, end); None where there are none."""
+    first, last = (bisect_left(words, at, key=lambda word: word.start) for at in (start, end))
+    boxes = [word.box for word in words[first:last]]
+    if not boxes:
+        return None
+    return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))
 
 
 def _line_facts(text: str, block: TextBlock, section: str, words: Sequence[Word]) -> Iterator[PageFact]:

@@ -1,9 +1,11 @@
 """A table of a page: a grid of rows under columns, or the fields of a form, with the place of each row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from pipelines.documents.document import Box
 
 Json = Any
 
@@ -27,6 +29,7 @@ class TableRow:
     start: int
     end: int
     section: str = ""  # the title or caption above
+    boxes: tuple[Box | None, ...] = ()  # where each cell is, as far as its page has a geometry and it holds words
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +51,30 @@ class PageTable:
 
 
 def table_to_json(table: PageTable) -> Json:
-    """Page, kind, columns, place of their row, and `[start, end, section, [cells]]` a row."""
+    """Page, kind, columns, place of their row, and `[start, end, section, [cells]]` a row, behind it `[boxes]` if any.
+
+    A box is `[x0, y0, x1, y1]`, null for a cell without one.
+    """
     return {
         "page": table.page,
         "kind": str(table.kind),
         "columns": list(table.columns),
         "head": list(table.head),
-        "rows": [[row.start, row.end, row.section, list(row.cells)] for row in table.rows],
+        "rows": [_row_to_json(row) for row in table.rows],
     }
 
 
 def table_from_json(row: Mapping[str, Json]) -> PageTable:
     """The inverse."""
-    rows = tuple(TableRow(tuple(cells), start, end, section) for start, end, section, cells in row["rows"])
+    rows = tuple(_row_from_json(*line) for line in row["rows"])
     start, end = row["head"]
     return PageTable(row["page"], TableKind(row["kind"]), tuple(row["columns"]), rows, (start, end))
+
+
+def _row_to_json(row: TableRow) -> list[Json]:
+    boxes = [box and [round(edge, 4) for edge in (box.x0, box.y0, box.x1, box.y1)] for box in row.boxes]
+    return [row.start, row.end, row.section, list(row.cells), *([boxes] if any(boxes) else [])]
+
+
+def _row_from_json(start: int, end: int, section: str, cells: list[str], boxes: Sequence[Json] = ()) -> TableRow:
+    return TableRow(tuple(cells), start, end, section, tuple(Box(*box) if box else None for box in boxes))

@@ -31,12 +31,13 @@ from pipelines.documents.ocr.reading import (
     PixelArea,
     TextLine,
     WholePageEngine,
+    inked_lines,
     mean_confidence,
     reading_worth,
 )
 from pipelines.documents.ocr.tesseract import TesseractEngine, tesseract_version
 
-REVISION = 4  # of this package's own decisions; raise it when the same page may read differently
+REVISION = 5  # of this package's own decisions; raise it when the same page may read differently
 ENGINES = ("tesseract", "paddle", "easyocr")  # as they are told of a page that several read
 # Under this page mean a second look pays: cheaper than a wrong page, and clean scans are well above.
 DOUBTFUL = 0.80
@@ -125,7 +126,7 @@ class OcrCascade:
             self._read_page(work, image, dpi)
             if self._settings.strategy == "cascade":
                 self._ask_second_engine(work)
-        text, words = compose_page(work.lines, work.view.to_prepared, width, height)
+        text, words = compose_page(work.lines, work.view, width, height)
         engines = {attempt.engine for attempt in work.attempts if attempt.kept}
         return Page(
             number,
@@ -135,7 +136,7 @@ class OcrCascade:
             confidence=round(mean_confidence(work.lines), 4),
             attempts=tuple(work.attempts),
             ms=self._elapsed_ms(started),
-            caveats=self._language_caveats(work, text),
+            caveats=self._language_caveats(work, "\n".join(line.text for line in work.lines)),
         )
 
     def _language_caveats(self, work: _Work, text: str) -> tuple[Caveat, ...]:
@@ -191,7 +192,7 @@ class OcrCascade:
         """One reading of the page; it is kept if it is the first, or worth more than `least` and what is there."""
         began, first = self._clock(), not work.attempts
         try:
-            lines = read(view.image, seconds=work.left())
+            lines = inked_lines(read(view.image, seconds=work.left()), view.image)
         except (Unreadable, EngineMissing) as error:
             if first:
                 raise

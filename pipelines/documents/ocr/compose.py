@@ -1,33 +1,36 @@
 """From lines in pixels to a page: its text, and words that index it exactly."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipelines.documents.document import Word
+from pipelines.documents.layout.page_tokens import compose_text
 from pipelines.documents.ocr import geometry
+from pipelines.documents.ocr.page_layout import with_tables
+from pipelines.documents.ocr.preprocess import PreparedPage
 from pipelines.documents.ocr.reading import LineTranscript, OcrToken, PixelArea, TextLine
 
 
 def compose_page(
-    lines: Sequence[TextLine], to_prepared: geometry.Matrix, width: int, height: int
+    lines: Sequence[TextLine], view: PreparedPage, width: int, height: int
 ) -> tuple[str, tuple[Word, ...]]:
-    """Words joined by a space, lines by a line break, paragraphs by an empty line.
+    """Words joined by a space, lines by a line break, paragraphs by an empty line; tables as Markdown.
 
     Takes lines in reading order, in pixels of the prepared picture, and the size of the original in pixels; gives the
     text, and each word with its offset in it and its box as fractions of the original.
     """
-    pieces: list[str] = []
-    words: list[Word] = []
-    offset = 0
-    for number, line in enumerate(lines):
-        glue = "" if number == 0 else "\n\n" if line.opens else "\n"
-        for token in line.tokens:
-            pieces += [glue, token.text]
-            offset += len(glue)
-            box = geometry.to_page(token.area, to_prepared, width, height)
-            words.append(Word(token.text, offset, box, round(token.confidence, 4)))
-            offset += len(token.text)
-            glue = " "
-    return "".join(pieces), tuple(words)
+    read = [token for line in lines for token in line.tokens]
+    tokens = [
+        token
+        if token.box is None  # a mark of Markdown
+        else replace(
+            token,
+            box=geometry.to_page(read[token.source - 1].area, view.to_prepared, width, height),
+            confidence=round(token.confidence, 4),
+        )
+        for token in with_tables(lines, view)
+    ]
+    return compose_text(tokens)
 
 
 def as_line(

@@ -1,5 +1,6 @@
 """OCR readings in pixels of the picture (tokens, lines, transcripts), and the two ports that engines satisfy."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +16,9 @@ Picture = NDArray[np.uint8]
 # A word under this confidence does more harm than good. Tesseract's is that of the worst letter of the word, so it lies
 # under a half; on receipts anything from 0.35 to 0.5 chose well.
 BREAK_EVEN = 0.4
+
+
+_FAINTEST = 25  # of 255, from the paper to ink that can be seen
 
 
 class EngineMissing(Permanent):
@@ -132,6 +136,26 @@ def bounding_area(areas: Sequence[PixelArea]) -> PixelArea:
     """The smallest rectangle that holds all of them."""
     x0, y0, x1, y1 = zip(*((area.x0, area.y0, area.x1, area.y1) for area in areas), strict=True)
     return PixelArea(min(x0), min(y0), max(x1), max(y1))
+
+
+def inked_lines(lines: Sequence[TextLine], image: Picture) -> tuple[TextLine, ...]:
+    """The lines without signs that an engine sees in a gap between words, where the grey picture holds no ink.
+
+    Only what has neither letters nor figures is looked at.
+    """
+    lightest = int(np.median(image[::8, ::8])) - _FAINTEST if image.size else 0
+
+    def holds_ink(token: OcrToken) -> bool:
+        area = token.area
+        part = image[max(0, int(area.y0)) : math.ceil(area.y1), max(0, int(area.x0)) : math.ceil(area.x1)]
+        return bool(part.size) and int(part.min()) < lightest
+
+    result = []
+    for line in lines:
+        kept = tuple(one for one in line.tokens if any(map(str.isalnum, one.text)) or holds_ink(one))
+        if kept:
+            result.append(line if len(kept) == len(line.tokens) else TextLine(kept, line.opens))
+    return tuple(result)
 
 
 def mean_confidence(lines: Sequence[TextLine]) -> float:

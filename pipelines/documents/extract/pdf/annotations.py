@@ -9,7 +9,8 @@ import pypdfium2.raw as raw
 from lxml import etree
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
+from pipelines.documents.extract.pdf.page_words import PageMapper
+from pipelines.documents.layout.page_tokens import PageToken
 
 _REMARKS = {
     raw.FPDF_ANNOT_TEXT,

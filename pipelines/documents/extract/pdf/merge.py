@@ -1,12 +1,14 @@
 """Words that OCR read in a page's pictures, put among the page's own words where they are read."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.documents.document import Box, Page
-from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.layout.page_tokens import PageToken
 
 _SAME_WORD = 0.5  # of its box
+_MARK = re.compile(r"(\s*)(\S+)")
 
 
 def as_tokens(page: Page, area: Box) -> tuple[PageToken, ...]:
@@ -24,10 +26,20 @@ def as_tokens(page: Page, area: Box) -> tuple[PageToken, ...]:
     for word in page.words:
         own = word.box
         box = Box(area.x0 + own.x0 * wide, area.y0 + own.y0 * high, area.x0 + own.x1 * wide, area.y0 + own.y1 * high)
-        gap = page.text[at : word.start] if tokens else "\n\n"
+        between = page.text[at : word.start]
+        marks = _mark_tokens(between)
+        tokens += marks
+        gap = between[len(between.rstrip()) :] if marks else between
         tokens.append(PageToken(word.text, box, gap, confidence=word.confidence))
         at = word.start + len(word.text)
+    tokens += _mark_tokens(page.text[at:])
+    tokens[0] = replace(tokens[0], gap="\n\n")
     return tuple(tokens)
+
+
+def _mark_tokens(between: str) -> list[PageToken]:
+    """The marks of Markdown between two words, such as the rules of a table."""
+    return [PageToken(found[2], None, found[1]) for found in _MARK.finditer(between)]
 
 
 def without_known(read: Sequence[PageToken], native: Sequence[PageToken]) -> tuple[PageToken, ...]:

@@ -8,7 +8,7 @@ import pypdfium2 as pdfium
 from pipelines.documents.extract.pdf.bidi import FIRST_RTL, has_rtl, in_reading_order
 from pipelines.documents.extract.pdf.blanks import with_drawn_minus
 from pipelines.documents.extract.pdf.glyphs import Glyph, read_glyphs, with_advances
-from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken, is_unread
+from pipelines.documents.extract.pdf.page_words import PageMapper, is_unread
 from pipelines.documents.extract.pdf.raised_runs import set_apart
 from pipelines.documents.extract.pdf.text_lines import (
     DIVIDED,
@@ -17,6 +17,7 @@ from pipelines.documents.extract.pdf.text_lines import (
     with_paragraphs,
     without_steps,
 )
+from pipelines.documents.layout.page_tokens import PageToken
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.layout.page_tokens import PageToken
 from pipelines.documents.ocr.reading import Picture
 
 MUCH_ODD = 0.12  # of the words: more, and no language reads so

@@ -11,8 +11,9 @@ import pypdfium2.raw as raw
 
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.annotations import PageNotes
-from pipelines.documents.extract.pdf.page_words import PageMapper, PageToken
+from pipelines.documents.extract.pdf.page_words import PageMapper
 from pipelines.documents.extract.pdf.shapes import outlined_letters, page_matrix
+from pipelines.documents.layout.page_tokens import PageToken
 from pipelines.documents.ocr.letter_rows import MANY_LETTERS
 from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import Picture

@@ -1,53 +1,17 @@
-"""The native text of a PDF page as words with boxes, in the order of the content stream."""
+"""Coordinates of a PDF page as fractions of the page as it is shown."""
 
 import ctypes
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from pipelines.documents.document import Box, Word
+from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.glyphs import UNKNOWN, Glyph
 
 _DEVICE = 1_000_000  # page coordinates as integers of this many steps, to get fractions from pdfium's own rotation
 _MIN_BOX = 1e-4
 _FAR = 10_000  # points
 _MARGIN = 0.002  # of the page: letters on its very edge are shown
-_DIVIDED = "-"  # the gap of a token that goes on what a hyphen at a line end divided, until that is decided
-_NEXT_LINE = 0.06  # of the page's height: the next line of the same text stands no lower
-_PUNCTUATION = ".,:;!?()[]{}\"'«»“”„‘’"
-_NEAR = 0.01  # of the page's width: closer than two columns or two cells are
-_PARAGRAPH_GAP = 0.8  # of the usual height of a line, between two lines
-
-
-@dataclass(frozen=True, slots=True)
-class PageToken:
-    """A word before its offset is known."""
-
-    text: str
-    box: Box | None  # None for marks of Markdown, which stand nowhere on the page
-    gap: str  # what separates it from the word before
-    size: float = 0.0  # of its type in points, 0 where that is not known or it is not shown
-    bold: bool = False  # its font says so
-    hidden: bool = False  # it is drawn invisibly, as OCR writes its text behind a picture
-    source: int = 0  # the text object that its first letter belongs to; 0 where it has none
-    doubtful: bool = False  # the font has no Unicode for one of its signs, and its code was taken instead
-    confidence: float = 1.0  # 0 to 1
-
-
-def compose_text(tokens: Sequence[PageToken]) -> tuple[str, tuple[Word, ...]]:
-    """The page's text, and its words with the offsets at which they stand in it."""
-    pieces: list[str] = []
-    words: list[Word] = []
-    length = 0
-    for token in tokens:
-        gap = token.gap if pieces else ""
-        if token.box is not None:
-            words.append(Word(token.text, length + len(gap), token.box, token.confidence))
-        pieces += (gap, token.text)
-        length += len(gap) + len(token.text)
-    return "".join(pieces), tuple(words)
 
 
 class PageMapper:

@@ -20,7 +20,6 @@ from pipelines.documents.extract.pdf.annotations import (
     read_notes,
     xfa_values,
 )
-from pipelines.documents.extract.pdf.columns import find_columns
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.native_text import NativeText, native_text
 from pipelines.documents.extract.pdf.page_pictures import (
@@ -29,14 +28,17 @@ from pipelines.documents.extract.pdf.page_pictures import (
     render_annotations,
     render_area,
 )
-from pipelines.documents.extract.pdf.page_words import compose_text
-from pipelines.documents.extract.pdf.prose import by_column
 from pipelines.documents.extract.pdf.scans import PageReading, PictureReading, is_blank
 from pipelines.documents.extract.pdf.shapes import DEPTH
-from pipelines.documents.extract.pdf.tables import find_grids, place_tables
+from pipelines.documents.extract.pdf.tables import find_grids
 from pipelines.documents.extract.pdf.titles import mark_titles
 from pipelines.documents.extract.pdf.unmapped_glyphs import in_question, resolve_glyphs
 from pipelines.documents.extract.pictures.image import encode_png
+from pipelines.documents.layout.column_tables import find_columns
+from pipelines.documents.layout.page_tokens import compose_text
+from pipelines.documents.layout.prose import by_column
+from pipelines.documents.layout.row_bands import divided_bands
+from pipelines.documents.layout.table_grids import place_tables
 from pipelines.documents.ocr.letter_rows import LOOK_DPI, seems_to_hold_text
 from pipelines.documents.ocr.picture import rendered_array
 from pipelines.documents.ocr.reading import EngineMissing
@@ -131,8 +133,8 @@ class PdfPages:
             caveats = (unmapped,)
         areas = (*picture_areas(page, objects, tokens), *annotation_areas(notes))
         tokens = place_notes(tokens, [note for note in notes.notes if note.field])
-        typed, grids = tokens, find_grids(page, objects)
         aspect = page.get_height() / max(1.0, page.get_width())
+        typed, grids = tokens, divided_bands(find_grids(page, objects), tokens, aspect)
         columns, unsure = find_columns(tokens, grids, aspect)
         tokens = place_tables(by_column(tokens, [*grids, *columns], aspect), [*grids, *columns])
         if unsure:

@@ -18,7 +18,7 @@ from pipelines.documents.extract.pdf.page_pictures import (
     render_area,
     without_words,
 )
-from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.layout.page_tokens import PageToken
 from pipelines.documents.ocr.letter_rows import LOOK_DPI, MANY_LETTERS, is_grained, letters_in
 from pipelines.documents.ocr.reading import EngineMissing, Picture
 
@@ -170,7 +170,7 @@ def _count_clear(found: Page) -> int:
 def _with_layer(reading: PageReading, area: PictureArea, found: Page) -> PageReading:
     """A layer in doubt and a new reading of its picture: the better one stays; where none is sure, it is said."""
     layer = [token.text for token in area.behind]
-    fresh = found.text.split()
+    fresh = [word.text for word in found.words] or found.text.split()
     attempts = (*reading.attempts, *(replace(attempt, kept=False) for attempt in found.attempts))
     before, after = odd_share(layer), odd_share(fresh)
     note = EngineAttempt("ocr layer", round(1 - before, 4), 0, True, "the text that the file has behind its picture")

@@ -11,6 +11,7 @@ DEPTH = 5
 """How deep forms are nested that are looked into."""
 _MAX_SEGMENTS = 20_000  # more is a drawing, not a table
 _STRAIGHT = 1.0  # points that a line may lean
+_THICKEST_RULE = 4.0  # points: what is filled and thicker is a shade
 _MOST_SHAPES = 20_000  # of a page; more are a drawing, too
 _FEWEST_CORNERS = 8  # of a letter; bars, cells and arrows have fewer
 _MANY_CORNERS, _CORNERS_A_LETTER = 100, 30  # of a shape that holds a word or a line of letters
@@ -19,6 +20,7 @@ _FEW_KINDS = 5  # of shapes, beside the commonest: the marks of a chart are all 
 
 Rectangle = tuple[float, float, float, float]
 """Left, bottom, right and top, in page points."""
+Point = tuple[float, float]
 
 
 def page_matrix(item: pdfium.PdfObject) -> pdfium.PdfMatrix:
@@ -30,43 +32,55 @@ def page_matrix(item: pdfium.PdfObject) -> pdfium.PdfMatrix:
     return matrix
 
 
-def straight_lines(objects: Iterable[pdfium.PdfObject]) -> list[tuple[float, float, float, float]]:
-    """Level and upright strokes and edges as (x0, y0, x1, y1) in page points; none where the page is a drawing."""
-    lines = []
-    for count, (start, end) in enumerate(_path_segments(objects)):
-        if count >= _MAX_SEGMENTS:
-            return []
-        if min(abs(start[0] - end[0]), abs(start[1] - end[1])) <= _STRAIGHT:
-            lines.append((*start, *end))
-    return lines
+def straight_lines(objects: Iterable[pdfium.PdfObject]) -> tuple[list[Rectangle], list[Rectangle]]:
+    """Level and upright strokes, and edges of shades, as (x0, y0, x1, y1) in page points; none of a drawing."""
+    rules: list[Rectangle] = []
+    edges: list[Rectangle] = []
+    count = 0
+    for shade, segments in _path_segments(objects):
+        for start, end in segments:
+            count += 1
+            if count > _MAX_SEGMENTS:
+                return [], []
+            if min(abs(start[0] - end[0]), abs(start[1] - end[1])) <= _STRAIGHT:
+                (edges if shade else rules).append((*start, *end))
+    return rules, edges
 
 
-def _path_segments(objects: Iterable[pdfium.PdfObject]) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    """Straight segments of every path that is stroked or filled, in page points."""
-    x, y = ctypes.c_float(), ctypes.c_float()
+def _path_segments(objects: Iterable[pdfium.PdfObject]) -> Iterator[tuple[bool, list[tuple[Point, Point]]]]:
+    """Straight segments of each path that is stroked or filled, in page points; and whether it is a shade."""
     fill, stroke = ctypes.c_int(), ctypes.c_int()
     for item in objects:
         if item.type != raw.FPDF_PAGEOBJ_PATH:
             continue
         raw.FPDFPath_GetDrawMode(item, fill, stroke)
-        if not (fill.value or stroke.value):
+        if fill.value or stroke.value:
+            segments = list(_straight_parts(item))
+            xs, ys = (
+                zip(*(point for segment in segments for point in segment), strict=True) if segments else ((0,), (0,))
+            )
+            thick = min(max(xs) - min(xs), max(ys) - min(ys)) > _THICKEST_RULE
+            yield thick and not stroke.value, segments
+
+
+def _straight_parts(item: pdfium.PdfObject) -> Iterator[tuple[Point, Point]]:
+    x, y = ctypes.c_float(), ctypes.c_float()
+    matrix = page_matrix(item)
+    begin = last = (0.0, 0.0)
+    for index in range(raw.FPDFPath_CountSegments(item)):
+        segment = raw.FPDFPath_GetPathSegment(item, index)
+        if not raw.FPDFPathSegment_GetPoint(segment, x, y):
             continue
-        matrix = page_matrix(item)
-        begin = last = (0.0, 0.0)
-        for index in range(raw.FPDFPath_CountSegments(item)):
-            segment = raw.FPDFPath_GetPathSegment(item, index)
-            if not raw.FPDFPathSegment_GetPoint(segment, x, y):
-                continue
-            point = matrix.on_point(x.value, y.value)
-            kind = raw.FPDFPathSegment_GetType(segment)
-            if kind == raw.FPDF_SEGMENT_MOVETO:
-                begin = point
-            elif kind == raw.FPDF_SEGMENT_LINETO:
-                yield last, point
-            last = point
-            if raw.FPDFPathSegment_GetClose(segment):
-                yield last, begin
-                last = begin
+        point = matrix.on_point(x.value, y.value)
+        kind = raw.FPDFPathSegment_GetType(segment)
+        if kind == raw.FPDF_SEGMENT_MOVETO:
+            begin = point
+        elif kind == raw.FPDF_SEGMENT_LINETO:
+            yield last, point
+        last = point
+        if raw.FPDFPathSegment_GetClose(segment):
+            yield last, begin
+            last = begin
 
 
 def outlined_letters(objects: Sequence[pdfium.PdfObject], least: int) -> Rectangle | None:

@@ -8,7 +8,7 @@ from statistics import median
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.glyphs import UNKNOWN
 from pipelines.documents.extract.pdf.hyphens import keeps_hyphen
-from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.layout.page_tokens import PageToken
 
 DIVIDED = "-"
 """The gap of a token that goes on what a hyphen at a line end divided, until that is decided."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.page_words import PageToken
+from pipelines.documents.layout.page_tokens import PageToken
 
 # How much larger than the page's text, and how deep such a title is: LaTeX's sections are 1.4 and 1.2 times as large
 # as its text, Word's headings 1.5 and 1.2.

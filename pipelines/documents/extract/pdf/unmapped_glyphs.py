@@ -7,7 +7,8 @@ from pipelines.documents.document import Box, Caveat, CaveatKind, Page
 from pipelines.documents.extract.pdf.glyphs import UNKNOWN
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.page_pictures import overlap_share
-from pipelines.documents.extract.pdf.page_words import PageToken, is_unread
+from pipelines.documents.extract.pdf.page_words import is_unread
+from pipelines.documents.layout.page_tokens import PageToken
 
 _SURE = 0.7
 _ON = 0.5  # of a read word's box on that of the word in question

@@ -1,29 +1,25 @@
-"""Prose in columns on a PDF page whose content goes line by line over all of them."""
+"""Columns of short lines whose rows stand on one height, and whose content goes row by row over all of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import mean
 
-from pipelines.documents.document import Box
-from pipelines.documents.extract.pdf.columns import NUMBERS, TextRow, lies_in, rows_of
-from pipelines.documents.extract.pdf.page_words import PageToken
-from pipelines.documents.extract.pdf.tables import TableGrid
+from pipelines.documents.layout.column_tables import NUMBERS
+from pipelines.documents.layout.page_tokens import PageToken
+from pipelines.documents.layout.table_grids import TableGrid
+from pipelines.documents.layout.text_rows import TextRow, lies_in, rows_of
 
-_GUTTER = 0.012  # of the page's width: the least between two columns
 _LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
 
 
-def by_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], aspect: float) -> tuple[PageToken, ...]:
-    """Prose in columns whose content goes line by line over all of them: one column after the other.
+def by_aligned_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], aspect: float) -> tuple[PageToken, ...]:
+    """Columns whose content goes row by row over all of them: one column after the other.
 
     Args:
         tables: whose words are left alone.
         aspect: the page's height by its width, both in points.
     """
-    steps = sum([a.box is not None and b.box is not None and _steps_over(a.box, b.box) for a, b in pairwise(tokens)])
-    if steps < _LEAST_LINES:
-        return tuple(tokens)
     free = [t for t in tokens if t.box and not any(lies_in(t.box, g.box) for g in tables)]
     rows = rows_of(free, aspect)
     if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
@@ -31,11 +27,6 @@ def by_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], aspect: 
     for gutter, start, end in _find_gutters(rows):
         tokens = _divide_columns(tokens, rows[start:end], gutter)
     return tuple(tokens)
-
-
-def _steps_over(box: Box, after: Box) -> bool:
-    """True if the next word stands on the same line, and further away than words of one line do."""
-    return after.x0 - box.x1 > _GUTTER and after.y0 < (box.y0 + box.y1) / 2 < after.y1
 
 
 def _find_gutters(rows: Sequence[TextRow]) -> Iterator[tuple[float, int, int]]:

@@ -1,0 +1,1 @@
+"""The layout of a page: rows, columns and tables, told from where its words and its rules stand."""
