@@ -163,6 +163,7 @@ class EngineAttempt:
     ms: int
     kept: bool
     note: str = ""
+    languages: str = ""  # it read in, by Tesseract's names (`jpn+jpn_vert`), where each page's own are found
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ async def test_an_operator_chooses_them_over_http(
     """On record, refused to those who only read; what OCR has read is read again where asked."""
     path = "/api/ocr/languages"
     found = (await operator.get(path)).json()
-    assert (found["languages"], found["default"], found["job_id"]) == ([], ["eng"], None)
+    assert (found["languages"], found["default"], found["job_id"]) == ([], ["auto"], None)
     assert "eng" in found["installed"] and "osd" not in found["installed"]
     refused = await operator.put(path, json={"languages": ["eng", "xyz"]})
     assert (refused.status_code, refused.json()["code"]) == (422, "language_not_installed")

@@ -6,11 +6,14 @@ from pipelines.documents.document import Word
 from pipelines.documents.ocr import geometry
 from pipelines.documents.ocr.reading import LineTranscript, OcrToken, PixelArea, TextLine
 
+# Marks and kana, signs of extension A and of the main block, of compatibility, and marks as wide as signs.
+_UNSPACED = (("\u3000", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\uff01", "\uff5e"))
+
 
 def compose_page(
     lines: Sequence[TextLine], to_prepared: geometry.Matrix, width: int, height: int
 ) -> tuple[str, tuple[Word, ...]]:
-    """Words joined by a space, lines by a line break, paragraphs by an empty line.
+    """Words joined by a space, lines by a line break, paragraphs by an empty line; signs of East Asia by nothing.
 
     Takes lines in reading order, in pixels of the prepared picture, and the size of the original in pixels; gives the
     text, and each word with its offset in it and its box as fractions of the original.
@@ -20,7 +23,11 @@ def compose_page(
     offset = 0
     for number, line in enumerate(lines):
         glue = "" if number == 0 else "\n\n" if line.opens else "\n"
+        last = ""
         for token in line.tokens:
+            if last and is_unspaced(last[-1]) and is_unspaced(token.text[0]):
+                glue = ""
+            last = token.text
             pieces += [glue, token.text]
             offset += len(glue)
             box = geometry.to_page(token.area, to_prepared, width, height)
@@ -28,6 +35,11 @@ def compose_page(
             offset += len(token.text)
             glue = " "
     return "".join(pieces), tuple(words)
+
+
+def is_unspaced(char: str) -> bool:
+    """True for signs and marks of Chinese and Japanese, between which no blank is written."""
+    return any(first <= char <= last for first, last in _UNSPACED)
 
 
 def as_line(

@@ -1,9 +1,9 @@
 """Lines of a page from pieces that an engine found on it: rows from top to bottom, columns of prose one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
-from pipelines.documents.ocr.reading import PixelArea, TextLine
+from pipelines.documents.ocr.reading import OcrToken, PixelArea, TextLine
 
 _SAME_ROW = 0.5  # of the lower height: as far apart the middles of pieces of one row may be
 _GUTTER = 0.8  # heights of a line: the least width of what parts two columns
@@ -11,12 +11,32 @@ _LEAST_LINES = 5  # of a column
 _MOST_PIECES = 1_000  # of a page of columns: with more it is a drawing, and to look for gutters takes their square
 _LEAST_WORDS = 3  # that half of a column's pieces have: shorter ones are cells, which are read row by row
 _FILLED = 0.6  # of a column's width that half of its pieces fill
+_TALL = 2.0  # widths: a piece of several signs that is so high is a column of a text that runs downwards
 _PARAGRAPH = 1.0  # heights of a line between the last row and one that opens a paragraph
 
 
 def arrange_lines(pieces: Sequence[TextLine]) -> tuple[TextLine, ...]:
     """Lines in reading order of the pieces that an engine found, in any order; each word once."""
     return tuple(line for block in _blocks([piece for piece in pieces if piece.tokens]) for line in _block_lines(block))
+
+
+def arrange_found(pieces: Sequence[TextLine]) -> tuple[TextLine, ...]:
+    """As `arrange_lines`; where most of the text stands in columns, as Japanese may, these from right to left."""
+    inked = [piece for piece in pieces if piece.tokens]
+    tall = sum(len(piece.tokens) for piece in inked if _stands_upright(piece))
+    if 2 * tall <= sum(len(piece.tokens) for piece in inked):
+        return arrange_lines(inked)
+    laid = [_turn_line(piece, lambda a: PixelArea(a.y0, -a.x1, a.y1, -a.x0)) for piece in inked]
+    return tuple(_turn_line(line, lambda a: PixelArea(-a.y1, a.x0, -a.y0, a.x1)) for line in arrange_lines(laid))
+
+
+def _stands_upright(piece: TextLine) -> bool:
+    area = piece.area
+    return len(piece.tokens) > 1 and area.y1 - area.y0 > _TALL * (area.x1 - area.x0)
+
+
+def _turn_line(line: TextLine, turn: Callable[[PixelArea], PixelArea]) -> TextLine:
+    return TextLine(tuple(OcrToken(one.text, turn(one.area), one.confidence) for one in line.tokens), line.opens)
 
 
 def _blocks(pieces: Sequence[TextLine]) -> Iterator[list[TextLine]]:

@@ -21,6 +21,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 class ScanLanguagesRequest(RequestBody):
     """By Tesseract's names (`deu`), the likeliest first; empty takes those of the settings (OCR_LANGUAGES).
 
+    `auto` among them has each page read in its own language; the others are tried first.
+
     With `read_again` a job reads every document again that OCR has read before.
     """
 
@@ -44,13 +46,15 @@ class ScanLanguages(BaseModel):
 async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
     """Show the OCR languages of the workspace."""
     chosen, default = list(await OcrLanguages(parts.database).current(me.scope)), list(parts.ocr.languages)
-    return ScanLanguages(languages=chosen, default=default, installed=await _installed_languages())
+    return ScanLanguages(
+        languages=chosen, default=default, installed=await _installed_languages(parts.ocr.tesseract_data)
+    )
 
 
 @router.put("/api/ocr/languages", dependencies=[OPERATE])
 async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) -> ScanLanguages:
     """Read scans in these languages from now on; those that are not installed are refused with the package's name."""
-    there = await _installed_languages()
+    there = await _installed_languages(parts.ocr.tesseract_data)
     # As the worker that will read them: also documents that the caller may not see are in these languages.
     scope = Scope.of_worker(me.scope.tenant, me.scope.workspace)
     job = None
@@ -65,5 +69,5 @@ async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) 
     return ScanLanguages(languages=chosen, default=default, installed=there, job_id=UUID(job) if job else None)
 
 
-async def _installed_languages() -> list[str]:
-    return list(await asyncio.to_thread(installed_languages))
+async def _installed_languages(own: str | None) -> list[str]:
+    return list(await asyncio.to_thread(installed_languages, own=own))

@@ -13,6 +13,7 @@ from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import EnqueuedJob, JobLane, JobState
 from pipelines.documents.ocr.easyocr import refuse_without_models
 from pipelines.documents.ocr.installed import installed_languages
+from pipelines.documents.ocr.languages.first_languages import first_languages
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.chunk_strategies import ChunkStrategies
 from pipelines.documents.store.encoding import AUTO, canonical_encoding
@@ -56,7 +57,7 @@ class ReadingFields(BaseModel):
         Literal["cascade", "tesseract", "paddle", "easyocr"] | None, Field(description="Of OCR, for scans.")
     ] = None
     languages: Annotated[
-        list[Name] | Name | None, Field(description="Of scans, by Tesseract's names: a list, or deu+eng.")
+        list[Name] | Name | None, Field(description="Of scans, by Tesseract's names: a list, or deu+eng; auto.")
     ] = None
     encoding: Annotated[
         Text | None, Field(max_length=40, description="Of a text, such as cp1250, from now on; auto: as its bytes say.")
@@ -140,9 +141,11 @@ async def _request_of(parts: AppDependencies, me: WorkspaceMember, asked: Readin
     if len(languages) > MOST:
         raise Invalid(f"at most {MOST} languages: each costs time on every page")
     if languages:
-        refuse_absent(languages, await asyncio.to_thread(installed_languages))
+        refuse_absent(languages, await asyncio.to_thread(installed_languages, own=parts.ocr.tesseract_data))
     if asked.strategy == "easyocr":
-        chosen = languages or await OcrLanguages(parts.database).current(me.scope) or parts.ocr.languages
+        chosen = first_languages(
+            languages or await OcrLanguages(parts.database).current(me.scope) or parts.ocr.languages
+        )
         await asyncio.to_thread(refuse_without_models, chosen, parts.ocr.easyocr_models)
     if asked.pages is not None and not asked.pages.strip():
         raise Invalid("pages are empty", fix=PAGES_FIX)
