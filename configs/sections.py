@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
+from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import (
     CacheSettings,
     EmbeddingSettings,
@@ -128,7 +129,7 @@ class OcrSettings(Section):
     `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
     """
 
-    strategy: Literal["cascade", "tesseract", "paddle", "easyocr"] = "cascade"
+    strategy: Literal["cascade", "tesseract", "paddle", "easyocr", "vision"] = "cascade"
     dpi: int = Field(300, ge=72, le=1200)
     confidence_threshold: float = Field(0.60, ge=0, le=1)
     languages: tuple[str, ...] = ("auto",)
@@ -373,6 +374,7 @@ class Settings(Section):
     console: ConsoleSettings = ConsoleSettings()
     disk: DiskSettings = DiskSettings()
     ocr: OcrSettings = OcrSettings()
+    vision: VisionSettings = VisionSettings()
     read: ReadSettings = ReadSettings()
     chunk: ChunkSettings = ChunkSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()

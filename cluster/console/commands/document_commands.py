@@ -196,9 +196,20 @@ def resume_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) 
 
 
 @jobs.command("retry")
-def retry_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) -> None:
-    """Do the failed pages again. Example: aos jobs retry ID"""
-    _change_job(context.obj, job_id, "retry", as_json)
+def retry_job(
+    context: CommandContext,
+    job_id: JobId,
+    degraded: Annotated[
+        bool,
+        typer.Option("--degraded", help="Those whose text may be wrong, and no others: OCR or a model may do better."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Do the failed pages again. Example: aos jobs retry ID
+
+    Example, once a language is installed or a model is back: aos jobs retry ID --degraded
+    """
+    _change_job(context.obj, job_id, "retry?degraded=true" if degraded else "retry", as_json)
 
 
 @documents.command("list")
@@ -283,7 +294,7 @@ def reprocess_document(
     pages: Annotated[
         str | None, typer.Option(help="Only these, such as 3,7-9; the others are taken over unread.")
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help="Of OCR: cascade, tesseract, paddle or easyocr.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="Of OCR: cascade, tesseract, paddle, easyocr or vision.")] = None,
     languages: Annotated[
         str | None, typer.Option(help="Of scans, by Tesseract's names, such as deu,eng; see `aos ocr languages`.")
     ] = None,

@@ -241,6 +241,8 @@ def _refuse_worse(least: float, view: PreparedPage, lines: tuple[TextLine, ...],
 
 def build_page_reader(settings: OcrSettings) -> OcrCascade | AutoLanguageReader:
     """What reads pictures of pages by these settings, with the real engines."""
+    if settings.strategy == "vision":  # that is a model's look at what the engines have read
+        settings = settings.model_copy(update={"strategy": "cascade"})
     if AUTO not in settings.languages:
         return build_cascade(settings)
     second = paddle.PaddleEngine(settings.memory_bytes) if settings.strategy != "tesseract" else None

@@ -54,7 +54,8 @@ class ReadingFields(BaseModel):
         Text | None, Field(max_length=LONGEST_PAGES, description="Such as 3,7-9; without it all are read.")
     ] = None
     strategy: Annotated[
-        Literal["cascade", "tesseract", "paddle", "easyocr"] | None, Field(description="Of OCR, for scans.")
+        Literal["cascade", "tesseract", "paddle", "easyocr", "vision"] | None,
+        Field(description="Of OCR, for scans; vision shows them to a model, too."),
     ] = None
     languages: Annotated[
         list[Name] | Name | None, Field(description="Of scans, by Tesseract's names: a list, or deu+eng; auto.")
