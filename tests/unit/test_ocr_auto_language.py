@@ -122,6 +122,18 @@ def test_a_script_that_is_told_wrongly_is_found_among_the_installed() -> None:
     assert (page.text, languages_of(page)) == (greek, "ell")
 
 
+def test_a_hopeless_page_that_looks_latin_is_tried_in_what_is_installed() -> None:
+    """Of few or small signs the detector says so; and what reads signs without data tells by them what they are."""
+    readings = {("eng", "cascade"): ("#4 F", 0.28), ("chi_sim", "cascade"): (CHINESE, 0.92)}
+    page = Workbench(readings, ("chi_sim", "eng", "rus"), seen_as("Latin")).read()
+    assert (page.text, languages_of(page)) == (CHINESE, "chi_sim")
+
+
+def test_what_paddle_reads_at_once_is_told_by_its_signs() -> None:
+    page = Workbench({("eng", "cascade"): (f"NFL 2016 {CHINESE}", 0.99)}).read()
+    assert (languages_of(page), page.caveats) == ("chi_sim", ())
+
+
 def test_a_sibling_in_the_same_letters_is_read_in_its_own() -> None:
     readings = {
         ("eng", "cascade"): ("Kuis e", 0.44),

@@ -13,7 +13,13 @@ from pipelines.documents.ocr.compose import compose_page
 from pipelines.documents.ocr.easyocr import PACKAGED
 from pipelines.documents.ocr.installed import installed_languages, package_of
 from pipelines.documents.ocr.languages.first_languages import AUTO, FirstLook, first_languages
-from pipelines.documents.ocr.languages.scripts import EAST_ASIAN, FEW_LETTERS, identify_language, identify_latin
+from pipelines.documents.ocr.languages.scripts import (
+    EAST_ASIAN,
+    FEW_LETTERS,
+    identify_language,
+    identify_latin,
+    script_of_text,
+)
 from pipelines.documents.ocr.missing_language import LATIN, SCRIPTS, UNSURE
 from pipelines.documents.ocr.preprocess import PreparedPage, rotate_page
 from pipelines.documents.ocr.reading import EngineMissing, Picture, TextLine, mean_confidence
@@ -25,7 +31,7 @@ HOPELESS: Final = 0.5
 GAIN: Final = 0.15  # of confidence, by which a page in other letters reads better with the data of its own
 SURE_PADDLE: Final = 0.85  # PP-OCR's of a page; .99 where it knows the letters, of Greek .76
 SURE_WORD: Final = 0.8  # of a page whose letters nothing here reads: words that stay, such as names in Latin letters
-MOST_TRIED: Final = 4  # languages of one page; each costs a reading
+MOST_TRIED: Final = 6  # languages of one page; each costs a reading
 LIKELY: Final = 0.9  # probability from which on words tell a language that the page was not read in
 
 
@@ -109,11 +115,17 @@ class AutoLanguageReader:
             page = self._reader(first).read(image, number, dpi, look=self._look)
         except ReadInstead as other:
             return self._read_instead(other, image, number, dpi)
+        return self._settle_first(page, image, number, dpi)
+
+    def _settle_first(self, page: Page, image: Picture, number: int, dpi: int | None) -> Page:
+        """A page that every engine has read for the first languages, in the one that its text turns out to be in."""
+        other = identify_language(page.text)
+        if other is not None:  # PP-OCR has one model for all that it reads
+            return _with_languages(page, (other.name,))
         page = _with_languages(page, self._first)
-        if (found := self._other_latin(page.text, self._first)) is not None:  # one that stood on its side at first
-            again = self._try_choice(found, page.confidence or 0.0, image, number, dpi)
-            page = page if again is None else _after(page.attempts, again)
-        return page
+        found = self._other_latin(page.text, self._first)  # of a page that stood on its side at first
+        again = found and self._try_choice(found, page.confidence or 0.0, image, number, dpi)
+        return _after(page.attempts, again) if again else page
 
     def _look(self, view: PreparedPage, lines: tuple[TextLine, ...], *, seconds: float) -> None:
         """Judge the first reading. Raises ReadInstead: it is in another language, or in other letters."""
@@ -125,11 +137,11 @@ class AutoLanguageReader:
         try:
             script = self._detector.script(view.image, seconds=seconds)
             turns = self._detector.turns(view.image, seconds=seconds)
-            if script == LATIN or self._reads_turned(view, turns, sure, seconds):
+            if self._reads_turned(view, turns, sure, seconds):
                 return
         except (Unreadable, EngineMissing):
             script, turns = "", ()
-        if script == "" and sure >= HOPELESS:
+        if script in ("", LATIN) and sure >= HOPELESS:
             return
         raise ReadInstead(FirstReading(view, lines, script, bool(turns), self._first), self._candidates(script))
 
@@ -144,7 +156,7 @@ class AutoLanguageReader:
 
     def _other_latin(self, text: str, languages: Sequence[str]) -> LanguageChoice | None:
         """The language that the words of a text in Latin letters are in, where it was read in another."""
-        found = missing_language.latin_doubt(text, languages)
+        found = missing_language.latin_doubt(text, languages) if script_of_text(text) == LATIN else None
         return None if found is None else self._choice_of(found[1], self._find_installed())
 
     def _candidates(self, script: str) -> tuple[LanguageChoice, ...]:
@@ -179,11 +191,11 @@ class AutoLanguageReader:
             if page is not None:
                 return _after(noted, self._read_sibling(page, choice, image, number, dpi))
             noted.append(EngineAttempt(_engine_of(choice), 0.0, 0, False, "no better in", "+".join(choice.languages)))
-        if found.confidence < HOPELESS:
+        if found.confidence < HOPELESS and found.script != LATIN:
             page = self._try_paddle(image, number, dpi) if self._settings.strategy != "tesseract" else None
             return _unread_page(found, number, image, noted) if page is None else _after(noted, page)
         page = self._reader(LanguageChoice(self._first, self._settings.strategy)).read(image, number, dpi)
-        return _after(noted, _with_languages(page, self._first))
+        return _after(noted, self._settle_first(page, image, number, dpi))
 
     def _try_paddle(self, image: Picture, number: int, dpi: int | None) -> Page | None:
         """The page by PP-OCR, which needs no data; None where it sees few letters, or is not sure of them.
