@@ -158,6 +158,12 @@ def test_letters_that_nothing_reads_are_said_with_the_fix_and_never_guessed() ->
     assert not any(one.kept for one in page.attempts)
 
 
+def test_data_of_another_script_that_see_a_few_words_do_not_count() -> None:
+    readings = {("eng", "cascade"): ("us:tna", 0.06), ("ara", "cascade"): ("لاك قن 2ق الاك", 0.29)}
+    page = Workbench(readings, ("ara", "eng"), seen_as("Thai")).read()
+    assert page.text == "" and "tesseract-ocr-tha" in page.caveats[0].detail
+
+
 def test_a_bad_scan_in_latin_letters_that_looks_like_another_script_is_still_read() -> None:
     readings = {("eng", "cascade"): ("Tne w0rds", 0.66)}
     page = Workbench(readings, ("ara", "eng"), seen_as("Arabic")).read()

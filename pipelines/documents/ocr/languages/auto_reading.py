@@ -32,7 +32,9 @@ GAIN: Final = 0.15  # of confidence, by which a page in other letters reads bett
 SURE_PADDLE: Final = 0.85  # PP-OCR's of a page; .99 where it knows the letters, of Greek .76
 SURE_WORD: Final = 0.8  # of a page whose letters nothing here reads: words that stay, such as names in Latin letters
 MOST_TRIED: Final = 6  # languages of one page; each costs a reading
-LIKELY: Final = 0.9  # probability from which on words tell a language that the page was not read in
+# Probability from which on words tell a language that the page was not read in: data of Russian turn Ukrainian into
+# words that are Ukrainian for .88. From the first on it is read in that, where there is data, and kept if it reads better.
+WORTH_TRYING, LIKELY = 0.5, 0.8
 
 
 class ReadInstead(Exception):
@@ -186,7 +188,8 @@ class AutoLanguageReader:
         found = other.found
         noted = [EngineAttempt("tesseract", round(found.confidence, 4), 0, False, *_told(found))]
         for choice in other.candidates:
-            least = found.confidence + (GAIN if found.confidence < UNSURE else -GAIN)
+            # Arabic data see Arabic words in Thai, too, at .29; the worst in its own letters came to .77.
+            least = max(HOPELESS, found.confidence + (GAIN if found.confidence < UNSURE else -GAIN))
             page = self._try_choice(choice, least, image, number, dpi, check=not found.turned)
             if page is not None:
                 return _after(noted, self._read_sibling(page, choice, image, number, dpi))
@@ -211,7 +214,7 @@ class AutoLanguageReader:
     def _read_sibling(self, page: Page, choice: LanguageChoice, image: Picture, number: int, dpi: int | None) -> Page:
         """The page in the language that its words turn out to be in, where others are written in the same letters."""
         found = identify_language(page.text) or identify_latin(page.text)
-        if found is None or found.name in choice.languages or found.probability < LIKELY:
+        if found is None or found.name in choice.languages or found.probability < WORTH_TRYING:
             return page
         if found.script in ("Han", "Japanese") and choice.strategy == "paddle":
             return _with_languages(page, (found.name,))  # it has one model for them
@@ -219,7 +222,7 @@ class AutoLanguageReader:
         again = sibling and self._try_choice(sibling, page.confidence or 0.0, image, number, dpi)
         if again:
             return _after(page.attempts, again)
-        if found.script == LATIN or found.script in EAST_ASIAN:
+        if found.script == LATIN or found.name in EAST_ASIAN or found.probability < LIKELY:
             return page
         return replace(page, caveats=(*page.caveats, _unread_caveat(f"the words look {found.name}", found.name)))
 
