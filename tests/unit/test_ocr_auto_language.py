@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import CaveatKind, EngineAttempt, Page
+from pipelines.documents.document import Box, CaveatKind, EngineAttempt, Page, Word
 from pipelines.documents.ocr.languages.auto_reading import AutoLanguageReader
 from pipelines.documents.ocr.languages.first_languages import FirstLook
 from pipelines.documents.ocr.languages.scripts import identify_language, script_of_text
@@ -25,6 +25,14 @@ UKRAINIAN = "Київ є столицею та найбільшим містом
 CHINESE = "本合同有效期为两年未经双方书面同意不得续签买方应在月底前付清全部款项"
 
 
+def place_words(text: str, downwards: bool) -> tuple[Word, ...]:
+    """A word a sign, in one line or one column."""
+    at = [(0.5, n / 100) if downwards else (n / 100, 0.5) for n in range(len(text))]
+    return tuple(
+        Word(sign, n, Box(x, y, x + 0.01, y + 0.01), 0.9) for n, (sign, (x, y)) in enumerate(zip(text, at, strict=True))
+    )
+
+
 @dataclass
 class FakeCascade:
     """Reads every page as prepared for its languages and strategy; raises what is an error."""
@@ -32,6 +40,7 @@ class FakeCascade:
     settings: OcrSettings
     readings: dict[tuple[str, str], tuple[str, float] | Exception]
     asked: list[tuple[str, str]]
+    downwards: bool = False
 
     def read(self, image: Picture, number: int, dpi: int | None = None, look: FirstLook | None = None) -> Page:
         key = "+".join(self.settings.languages), self.settings.strategy
@@ -42,8 +51,10 @@ class FakeCascade:
         lines: tuple[TextLine, ...] = tuple(line(text, told[1]) for text in told[0].splitlines())
         if look is not None:
             look(unrepaired_page(image, dpi), lines, seconds=9)
-        attempt = EngineAttempt("tesseract", told[1], 0, True)
-        return Page(number, told[0], (), "tesseract", mean_confidence(lines), (attempt,))
+        engine = "paddle" if key[1] == "paddle" else "tesseract"
+        attempt = EngineAttempt(engine, told[1], 0, True)
+        words = place_words(told[0], self.downwards)
+        return Page(number, told[0], words, engine, mean_confidence(lines), (attempt,))
 
 
 @dataclass
@@ -55,10 +66,11 @@ class Workbench:
     detector: FakeEngine = field(default_factory=lambda: FakeEngine([(line("x", 0.1),)]))
     settings: OcrSettings = field(default_factory=lambda: OcrSettings(languages=("auto",)))
     asked: list[tuple[str, str]] = field(default_factory=list)
+    downwards: bool = False
 
     def read(self) -> Page:
         def build(settings: OcrSettings) -> FakeCascade:
-            return FakeCascade(settings, self.readings, self.asked)
+            return FakeCascade(settings, self.readings, self.asked, self.downwards)
 
         reader = AutoLanguageReader(self.settings, self.detector, lambda: self.installed, build)
         return reader.read(page_picture(), 3)
@@ -205,6 +217,15 @@ def test_japanese_is_read_downwards_too_where_there_is_data_for_that() -> None:
     readings = {("eng", "cascade"): ("B", 0.2), ("jpn+jpn_vert", "cascade"): (text, 0.9)}
     page = Workbench(readings, ("eng", "jpn", "jpn_vert"), seen_as("Japanese")).read()
     assert (page.text, languages_of(page)) == (text, "jpn+jpn_vert")
+
+
+def test_columns_that_paddle_alone_read_say_that_some_may_be_missing() -> None:
+    """Its detector finds half of them and is sure of those."""
+    text = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"
+    readings = {("eng", "cascade"): ("B", 0.2), ("jpn", "paddle"): (text, 0.99)}
+    page = Workbench(readings, detector=seen_as("Japanese"), downwards=True).read()
+    assert page.text == text and "tesseract-ocr-jpn-vert" in page.caveats[0].detail
+    assert Workbench(readings, detector=seen_as("Japanese")).read().caveats == ()
 
 
 @pytest.mark.parametrize(

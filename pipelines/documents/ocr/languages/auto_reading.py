@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Final, Protocol
 
 from configs.sections import OcrSettings
@@ -33,7 +34,7 @@ SURE_PADDLE: Final = 0.85  # PP-OCR's of a page; .99 where it knows the letters,
 SURE_WORD: Final = 0.8  # of a page whose letters nothing here reads: words that stay, such as names in Latin letters
 MOST_TRIED: Final = 6  # languages of one page; each costs a reading
 # Probability from which on words tell a language that the page was not read in: data of Russian turn Ukrainian into
-# words that are Ukrainian for .88. From the first on it is read in that, where there is data, and kept if it reads better.
+# words that are Ukrainian for .88. From the first on it is read in that where there is data, and kept if that is better.
 WORTH_TRYING, LIKELY = 0.5, 0.8
 
 
@@ -112,6 +113,9 @@ class AutoLanguageReader:
 
     def read(self, image: Picture, number: int, dpi: int | None = None) -> Page:
         """Read one page, as `OcrCascade.read`; its attempts name the languages they read in. Raises as that."""
+        return _with_column_doubt(self._read_own(image, number, dpi))
+
+    def _read_own(self, image: Picture, number: int, dpi: int | None) -> Page:
         first = LanguageChoice(self._first, self._settings.strategy)
         try:
             page = self._reader(first).read(image, number, dpi, look=self._look)
@@ -188,7 +192,7 @@ class AutoLanguageReader:
         found = other.found
         noted = [EngineAttempt("tesseract", round(found.confidence, 4), 0, False, *_told(found))]
         for choice in other.candidates:
-            # Arabic data see Arabic words in Thai, too, at .29; the worst in its own letters came to .77.
+            # Data of Arabic see their words in Thai, too, at .29; the worst page in its own letters came to .77.
             least = max(HOPELESS, found.confidence + (GAIN if found.confidence < UNSURE else -GAIN))
             page = self._try_choice(choice, least, image, number, dpi, check=not found.turned)
             if page is not None:
@@ -287,9 +291,20 @@ def _unread_caveat(seen: str, name: str) -> Caveat:
     fix = f"Install {package_of(name)} (aos languages install {name})" if name else "See `aos languages list`"
     return Caveat(
         CaveatKind.LANGUAGE_MISSING,
-        f"{seen}, and nothing that is installed reads them: words are missing or wrong. {fix} on each machine that "
+        f"{seen}: nothing that is installed reads that, so words are missing or wrong. {fix} on each machine that "
         "reads, and have it read again (aos jobs retry JOB --degraded).",
     )
+
+
+def _with_column_doubt(page: Page) -> Page:
+    """A page of columns that run downwards says so where PP-OCR read it alone: it misses half of them, and is sure."""
+    steps = [(abs(b.box.x0 - a.box.x0), b.box.y0 - a.box.y0) for a, b in pairwise(page.words)]
+    downwards = sum(down > 0 and 4 * across < down for across, down in steps)
+    if page.engine != "paddle" or 2 * downwards <= len(steps) or not steps:
+        return page
+    name = next(one.languages for one in page.attempts if one.kept).partition("+")[0]
+    seen = "its lines run downwards"
+    return replace(page, caveats=(*page.caveats, _unread_caveat(seen, f"{name}_vert")))
 
 
 def _told(found: FirstReading) -> tuple[str, str]:
