@@ -34,7 +34,7 @@ SURE_PADDLE: Final = 0.85  # PP-OCR's of a page; .99 where it knows the letters,
 SURE_WORD: Final = 0.8  # of a page whose letters nothing here reads: words that stay, such as names in Latin letters
 MOST_TRIED: Final = 6  # languages of one page; each costs a reading
 # Probability from which on words tell a language that the page was not read in: data of Russian turn Ukrainian into
-# words that are Ukrainian for .88. From the first on it is read in that where there is data, and kept if that is better.
+# words that are Ukrainian for .88. From the first on it is read in that if there is data, and kept if it reads better.
 WORTH_TRYING, LIKELY = 0.5, 0.8
 
 
