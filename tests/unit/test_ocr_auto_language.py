@@ -142,7 +142,8 @@ def test_a_hopeless_page_that_looks_latin_is_tried_in_what_is_installed() -> Non
 
 
 def test_what_paddle_reads_at_once_is_told_by_its_signs() -> None:
-    page = Workbench({("eng", "cascade"): (f"NFL 2016 {CHINESE}", 0.99)}).read()
+    alone = OcrSettings(languages=("auto",), strategy="paddle")
+    page = Workbench({("eng", "paddle"): (f"NFL 2016 {CHINESE}", 0.99)}, settings=alone).read()
     assert (languages_of(page), page.caveats) == ("chi_sim", ())
 
 

@@ -125,6 +125,8 @@ class AutoLanguageReader:
 
     def _settle_first(self, page: Page, image: Picture, number: int, dpi: int | None) -> Page:
         """A page that every engine has read for the first languages, in the one that its text turns out to be in."""
+        if [one.engine for one in page.attempts] == ["tesseract"]:  # whose text was looked at
+            return _with_languages(page, self._first)
         other = identify_language(page.text)
         if other is not None:  # PP-OCR has one model for all that it reads
             return _with_languages(page, (other.name,))
