@@ -102,6 +102,9 @@ def ingest(
     path: Annotated[Path, typer.Argument(help="A folder or file that the server can read.")],
     agent: Annotated[str | None, typer.Option(help="Link the documents to this agent (id or name).")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
+    languages: Annotated[
+        str | None, typer.Option(help="Its scans are in, by Tesseract's names, such as deu,eng; else the workspace's.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be read.")] = False,
     key: Annotated[str | None, typer.Option("--idempotency-key", help="The same key never makes a second job.")] = None,
     as_json: AsJson = False,
@@ -114,7 +117,7 @@ def ingest(
     if dry_run:
         _print_estimate(context.obj, path, agent, as_json)
         return
-    started = context.obj.api.ingest(str(path), agent, key)
+    started = context.obj.api.ingest(str(path), agent, key, languages)
     _print_started(context.obj, started, wait, as_json)
 
 
