@@ -185,7 +185,7 @@ class IngestionRunner:
             FileTask(key, str(self._blobs.path(Location(one.location))), one.filename, one.encoding, one.language)
             for key, one in arrivals.items()
         ]
-        done, ocr = 0, tuple(payload.get("ocr") or ()) or await self._store.ocr_languages(job.lease.scope)
+        done, ocr = 0, tuple(job.payload.get("ocr") or ()) or await self._store.ocr_languages(job.lease.scope)
         asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:

@@ -7,7 +7,7 @@ list and scan all that lies below it. What a scan makes of it belongs to their w
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
@@ -120,7 +120,7 @@ async def batch_scan(
     if body.dry_run:
         response.status_code = 200
         return await while_read(request, dry_run(parts, me.scope, root))
-    payload = {"root": str(root), "agent_id": agent}
+    payload: dict[str, Any] = {"root": str(root), "agent_id": agent}
     if languages := await check_languages(parts.ocr, body.languages):
         payload |= {"ocr": list(languages)}
     return await start_job(parts, me, "scan", JobLane.BULK, payload, idempotency_key)
