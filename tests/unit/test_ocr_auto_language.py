@@ -7,7 +7,7 @@ import pytest
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import Box, CaveatKind, EngineAttempt, Page, Word
-from pipelines.documents.ocr.languages.auto_reading import AutoLanguageReader
+from pipelines.documents.ocr.languages.auto_reading import MOST_OPEN, AutoLanguageReader
 from pipelines.documents.ocr.languages.first_languages import FirstLook
 from pipelines.documents.ocr.languages.scripts import identify_language, script_of_text
 from pipelines.documents.ocr.preprocess import unrepaired_page
@@ -41,6 +41,10 @@ class FakeCascade:
     readings: dict[tuple[str, str], tuple[str, float] | Exception]
     asked: list[tuple[str, str]]
     downwards: bool = False
+    closed: list[str] = field(default_factory=list)
+
+    def close(self) -> None:
+        self.closed.append("+".join(self.settings.languages))
 
     def read(self, image: Picture, number: int, dpi: int | None = None, look: FirstLook | None = None) -> Page:
         key = "+".join(self.settings.languages), self.settings.strategy
@@ -67,13 +71,16 @@ class Workbench:
     settings: OcrSettings = field(default_factory=lambda: OcrSettings(languages=("auto",)))
     asked: list[tuple[str, str]] = field(default_factory=list)
     downwards: bool = False
+    closed: list[str] = field(default_factory=list)
+
+    def make(self) -> AutoLanguageReader:
+        def build(settings: OcrSettings) -> FakeCascade:
+            return FakeCascade(settings, self.readings, self.asked, self.downwards, self.closed)
+
+        return AutoLanguageReader(self.settings, self.detector, lambda: self.installed, build)
 
     def read(self) -> Page:
-        def build(settings: OcrSettings) -> FakeCascade:
-            return FakeCascade(settings, self.readings, self.asked, self.downwards)
-
-        reader = AutoLanguageReader(self.settings, self.detector, lambda: self.installed, build)
-        return reader.read(page_picture(), 3)
+        return self.make().read(page_picture(), 3)
 
 
 def seen_as(script: str | Exception) -> FakeEngine:
@@ -218,6 +225,18 @@ def test_japanese_is_read_downwards_too_where_there_is_data_for_that() -> None:
     readings = {("eng", "cascade"): ("B", 0.2), ("jpn+jpn_vert", "cascade"): (text, 0.9)}
     page = Workbench(readings, ("eng", "jpn", "jpn_vert"), seen_as("Japanese")).read()
     assert (page.text, languages_of(page)) == (text, "jpn+jpn_vert")
+
+
+def test_readers_of_many_languages_do_not_pile_up() -> None:
+    """Each has a process; the one that was unused longest is ended before another begins."""
+    korean = "서울은 대한민국의 수도이자 최대 도시이며 많은 대학교와 박물관이 있다"
+    readings = {("eng", "cascade"): ("#4 F", 0.3), ("kor", "cascade"): (korean, 0.9)}
+    bench = Workbench(readings, ("ara", "ell", "eng", "heb", "jpn", "kor", "rus", "tam"), seen_as("Thai"))
+    reader = bench.make()
+    assert "tesseract-ocr-tha" in reader.read(page_picture(), 1).caveats[0].detail and bench.closed == []
+    bench.detector.letters = "Korean"
+    assert reader.read(page_picture(), 2).text == korean
+    assert len(bench.closed) == len(set(bench.asked)) - MOST_OPEN == 1 and "eng" not in bench.closed
 
 
 def test_columns_that_paddle_alone_read_say_that_some_may_be_missing() -> None:

@@ -91,6 +91,11 @@ class OcrCascade:
         self._cpu_clock, self._clock = cpu_clock, clock
         self._first_engine = settings.strategy if settings.strategy != "cascade" else "tesseract"
 
+    def close(self) -> None:
+        """End the processes of its Tesseract; they start again with the next page. Other engines may be shared."""
+        if isinstance(self._tesseract, TesseractEngine):
+            self._tesseract.close()
+
     @property
     def has_paddle(self) -> bool:
         """True where doubtful pages go to PP-OCR."""

@@ -32,7 +32,8 @@ HOPELESS: Final = 0.5
 GAIN: Final = 0.15  # of confidence, by which a page in other letters reads better with the data of its own
 SURE_PADDLE: Final = 0.85  # PP-OCR's of a page; .99 where it knows the letters, of Greek .76
 SURE_WORD: Final = 0.8  # of a page whose letters nothing here reads: words that stay, such as names in Latin letters
-MOST_TRIED: Final = 6  # languages of one page; each costs a reading
+MOST_OPEN: Final = 7  # readers with processes of their own, some 100 MB each; the longest unused one is ended
+MOST_TRIED: Final = 5  # languages of one page; each costs a reading
 # Probability from which on words tell a language that the page was not read in: data of Russian turn Ukrainian into
 # words that are Ukrainian for .88. From the first on it is read in that if there is data, and kept if it reads better.
 WORTH_TRYING, LIKELY = 0.5, 0.8
@@ -93,6 +94,9 @@ class PageCascade(Protocol):
 
     def read(self, image: Picture, number: int, dpi: int | None = None, look: FirstLook | None = None) -> Page:
         """As `OcrCascade.read`."""
+
+    def close(self) -> None:
+        """As `OcrCascade.close`."""
 
 
 class AutoLanguageReader:
@@ -247,7 +251,11 @@ class AutoLanguageReader:
         return None if (page.confidence or 0.0) < least else _with_languages(page, choice.languages)
 
     def _reader(self, choice: LanguageChoice) -> PageCascade:
-        if choice not in self._readers:
+        if choice in self._readers:
+            self._readers[choice] = self._readers.pop(choice)  # the last used stands last
+        else:
+            if len(self._readers) >= MOST_OPEN:
+                self._readers.pop(next(iter(self._readers))).close()
             told: dict[str, object] = {"languages": choice.languages, "strategy": choice.strategy}
             if self._settings.easyocr_models is None and not set(choice.languages) <= set(PACKAGED):
                 told["easyocr_max_lines"] = 0  # it has no models for them
