@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
-        eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path \
+        eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages \
         packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -93,6 +93,9 @@ eval-ocr: install ## reading quality against plain tesseract
 
 eval-structure: install ## cells of tables, sheets, and the order of columns, on generated pages of known structure
 	$(RUN) -m tests.evals.eval_structure
+
+eval-languages: install ## scans in six languages whose language nobody tells, against engines that are told
+	$(RUN) -m tests.evals.eval_languages
 
 eval-qa: install ## files of five formats to cited answers: found, quoted, abstained
 	$(RUN) -m tests.evals.eval_qa

@@ -20,6 +20,7 @@ from cluster.console.commands import (
     generation_commands,
     golden_commands,
     graph_command,
+    language_commands,
     mcp_commands,
     ocr_commands,
     package_commands,
@@ -50,6 +51,7 @@ app.command()(export_command.export)
 app.add_typer(document_commands.jobs, name="jobs")
 app.add_typer(document_commands.documents, name="documents")
 app.add_typer(ocr_commands.ocr, name="ocr")
+app.add_typer(language_commands.languages, name="languages")
 app.add_typer(table_commands.tables, name="tables")
 app.command()(chat_command.chat)
 app.command("mcp")(mcp_commands.serve)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -132,12 +133,13 @@ def _probe_tesseract(settings: Settings, library: str = "tesserocr") -> Iterable
         yield HealthFinding("tesseract", RED, f"the library that reads does not load: {error}", "Run `make install`.")
         return
     try:
-        found = pytesseract.get_languages()
+        own = Path(settings.ocr.tesseract_data or "").glob("*.traineddata") if settings.ocr.tesseract_data else ()
+        found = [*pytesseract.get_languages(), *(path.stem for path in own)]
     except pytesseract.TesseractNotFoundError:
         yield HealthFinding("tesseract", RED, "not installed", "sudo apt-get install tesseract-ocr")
         return
     # pytesseract leaves scripts ("script/Latin") out of its list, so nothing can be said of them.
-    missing = {name for name in settings.ocr.languages if "/" not in name} - set(found)
+    missing = {name for name in settings.ocr.languages if "/" not in name and name != "auto"} - set(found)
     if missing:
         packages = " ".join(f"tesseract-ocr-{name.replace('_', '-')}" for name in sorted(missing))
         yield HealthFinding("tesseract", RED, f"no language {sorted(missing)}", f"sudo apt-get install {packages}")

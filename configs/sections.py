@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
+from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import (
     CacheSettings,
     EmbeddingSettings,
@@ -118,18 +119,21 @@ class DiskSettings(Section):
 class OcrSettings(Section):
     """OCR of scanned pages and pictures.
 
-    `languages`: what scans are in, by Tesseract's names (`eng,deu`), the likeliest first; a workspace may have its own
-    (PUT /api/ocr/languages). Each needs its data: `apt-get install tesseract-ocr-deu`. A scan in another one is read
-    all the same and marked `language_missing`. `memory_bytes`: data that one engine's process may hold.
+    `languages`: `auto` tells script and language of each page and reads it with what is installed for them, or else
+    with PP-OCR where that reads them; a page in others is marked `language_missing` (`aos languages list`). Names
+    beside it are tried first (`auto,deu`). Without it scans are in these, by Tesseract's names (`eng,deu`), the
+    likeliest first. A workspace may have its own (PUT /api/ocr/languages). `tesseract_data`: a folder of .traineddata
+    that comes before the program's own. `memory_bytes`: data that one engine's process may hold.
     `engine_seconds`: CPU that the OCR of one page or picture may cost, by all its engines.
 
     `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
     """
 
-    strategy: Literal["cascade", "tesseract", "paddle", "easyocr"] = "cascade"
+    strategy: Literal["cascade", "tesseract", "paddle", "easyocr", "vision"] = "cascade"
     dpi: int = Field(300, ge=72, le=1200)
     confidence_threshold: float = Field(0.60, ge=0, le=1)
-    languages: tuple[str, ...] = ("eng",)
+    languages: tuple[str, ...] = ("auto",)
+    tesseract_data: str | None = None
     psm: int = Field(3, ge=0, le=13)
     engine_seconds: float = Field(120, gt=0)
     max_pixels: int = Field(120_000_000, ge=1)
@@ -370,6 +374,7 @@ class Settings(Section):
     console: ConsoleSettings = ConsoleSettings()
     disk: DiskSettings = DiskSettings()
     ocr: OcrSettings = OcrSettings()
+    vision: VisionSettings = VisionSettings()
     read: ReadSettings = ReadSettings()
     chunk: ChunkSettings = ChunkSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()

@@ -50,6 +50,8 @@ from pipelines.documents.ingest.job_loop import JobLoop
 from pipelines.documents.ingest.job_plan import INDEX
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult, in_thread
+from pipelines.documents.ingest.vision_step import VisionStep
+from pipelines.documents.ingest.vision_wiring import vision_step
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
 
@@ -92,6 +94,7 @@ class Worker:
         worker = self._settings.worker
         self._pace = SharedPace(worker.small_jobs, os.cpu_count() or 1, worker.hurried_seconds)
         self._loops: list[JobLoop] = []
+        self._vision: VisionStep | None = None
         self._first: asyncio.Task[bool] | None = None
         self._task = asyncio.get_running_loop().create_task(self._run_loops())
 
@@ -109,7 +112,10 @@ class Worker:
             threads = ThreadPoolExecutor(settings.worker.small_jobs + SPARE_THREADS, thread_name_prefix="aos-worker")
             asyncio.get_running_loop().set_default_executor(threads)
             lanes = (*(JobLane.SMALL for _ in range(settings.worker.small_jobs)), JobLane.SLOW, JobLane.BULK)
+            drawer = DocumentReader(settings.read, settings.ocr)
+            self._vision = vision_step(settings, database, drawer)
             self._loops.extend(self._build_loop(database, embedder, lane, at) for at, lane in enumerate(lanes))
+            self._readers.append(drawer)  # after those of the loops, which are found by their place
             async with asyncio.TaskGroup() as tasks:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
                 self._first = tasks.create_task(care.look(care.renew_words))
@@ -165,6 +171,7 @@ class Worker:
             read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
             exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),
+            vision=self._vision,
             held=held,
             crowd=crowd,
         )

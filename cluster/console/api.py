@@ -178,9 +178,10 @@ class ApiClient:
         self.credentials.write(self.url, renewed)
         return renewed.access
 
-    def ingest(self, path: str, agent: str | None, key: str | None) -> JSON:
+    def ingest(self, path: str, agent: str | None, key: str | None, languages: str | None = None) -> JSON:
         """Start a bulk job over a folder or file that the server can read; returns job_id and status."""
         body = {"path": path} | ({"agent_id": agent} if agent else {})
+        body |= {"languages": languages} if languages else {}
         headers = {"Idempotency-Key": key or str(uuid4())}
         return self.request("POST", "/api/documents/batch-scan", json=body, headers=headers)
 

@@ -26,6 +26,7 @@ class ModelMessage:
     content: str  # plain text, possibly empty beside tool calls
     tool_calls: tuple[ToolCall, ...] = ()  # only of the assistant
     tool_call_id: str | None = None  # only of a tool: which call this is the result of
+    images: tuple[str, ...] = ()  # only of the user: pictures as data URLs (data:image/jpeg;base64,...)
 
 
 @dataclass(frozen=True, slots=True)

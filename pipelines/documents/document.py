@@ -58,6 +58,7 @@ class CaveatKind(StrEnum):
     ENCODING_UNSURE = "encoding_unsure"
     OCR_LAYER_UNSURE = "ocr_layer_unsure"  # the invisible text of a scan does not fit its picture
     LANGUAGE_MISSING = "language_missing"  # a scan in a language that OCR has no data for
+    READING_WEAK = "reading_weak"  # OCR reads it badly, and a model that was to look at it gave nothing better
     TABLE_UNSURE = "table_unsure"  # cells may stand in the wrong row or column
     ORDER_UNSURE = "order_unsure"  # lines or letters may stand in the wrong order
     NO_TEXT = "no_text"  # nothing in the whole document can be searched
@@ -163,6 +164,7 @@ class EngineAttempt:
     ms: int
     kept: bool
     note: str = ""
+    languages: str = ""  # it read in, by Tesseract's names (`jpn+jpn_vert`), where each page's own are found
 
 
 @dataclass(frozen=True, slots=True)

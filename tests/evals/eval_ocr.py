@@ -18,7 +18,8 @@ from rapidfuzz.distance import Levenshtein
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import Page, Unreadable
-from pipelines.documents.ocr.cascade import OcrCascade, build_cascade
+from pipelines.documents.extract.opened import PageImageReader
+from pipelines.documents.ocr.languages.auto_reading import build_page_reader
 from pipelines.documents.ocr.picture import dpi_of, to_array
 from tests.evals.report import ROOT, Report
 from tests.instance import AOS, instance
@@ -117,7 +118,7 @@ def read_text(page: Page) -> str:
     return " ".join(word.text.replace("\\|", "|") for word in page.words) or page.text
 
 
-def measure(entry: Entry, cascade: OcrCascade) -> tuple[Score, Score, str]:
+def measure(entry: Entry, cascade: PageImageReader) -> tuple[Score, Score, str]:
     """Ours, plain Tesseract's, and which engines read it."""
     ours, theirs, pages = "", "", 0
     engines: list[str] = []
@@ -168,7 +169,7 @@ def main() -> int:
     sets = entries(options.evals / "ocr", options.set)
     part = bool(options.set or options.sample)
     report = Report("eval-ocr" if options.strategy == "cascade" else f"eval-ocr-{options.strategy}", part=part)
-    cascade = build_cascade(OcrSettings(strategy=options.strategy))
+    cascade = build_page_reader(OcrSettings(strategy=options.strategy))
     for name, rows in sets.items():
         chosen = rows[:: max(1, len(rows) // options.sample)] if options.sample else rows
         ours = theirs = Score()

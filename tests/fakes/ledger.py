@@ -33,6 +33,7 @@ from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.ingest.ingestion import IngestionRunner
 from pipelines.documents.ingest.job_plan import INDEX
 from pipelines.documents.ingest.stages import HereStages, JobStages
+from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
 from tests.fakes.chunking import letter_vectors
@@ -99,6 +100,7 @@ class Bench:
     graph: GraphStage | None = None
     held: JobStages | None = None
     crowd: CrowdWatch | None = None
+    vision: VisionStep | None = None
 
     @property
     def switchover(self) -> IndexSwitchover:
@@ -134,6 +136,7 @@ class Bench:
             graph=self.graph,
             held=self.held,
             crowd=self.crowd,
+            vision=self.vision,
         )
 
     async def recipe(self, anew: bool = False) -> IndexRecipe:

@@ -143,7 +143,7 @@ class ToldBack:
         where = f"{os.environ['PATH']};{layout};{dpi};{raster.width}x{raster.height}"
         return f"5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t{self._facts};{where}".replace(" ", "")
 
-    def orientation(self, raster: Raster) -> tuple[int, float, str]:
+    def orientation(self, raster: Raster, data: str) -> tuple[int, float, str]:
         return 90, raster.width / 100, "Cyrillic"
 
 

@@ -43,6 +43,27 @@ async def test_a_change_reads_pages_again_in_the_new_languages_and_only_once(
     assert ledger.reader.languages == () and set(ledger.reader.readings.values()) == {3}
 
 
+async def test_a_folder_and_an_upload_may_be_in_languages_of_their_own(
+    operator: httpx.AsyncClient, worker: Bench, tmp_path: Path
+) -> None:
+    """And in those of the workspace again where the next scan names none; a repeat reads nothing again."""
+    write(tmp_path / "scans")
+    for languages, read in ((["eng"], 1), ("eng", 1), (["auto", "eng"], 2), (None, 3)):
+        body = {"path": "."} | ({"languages": languages} if languages else {})
+        assert (await operator.post("/api/documents/batch-scan", json=body)).status_code == 202
+        await worker.run()
+        assert set(worker.reader.readings.values()) == {read}, languages
+    assert worker.reader.languages == ()
+    sent = {"files": {"file": ("b.txt", b"an upload")}, "data": {"languages": "eng"}}
+    assert (await operator.post("/api/documents/upload", **sent)).status_code == 202
+    await worker.run(JobLane.SMALL)
+    assert worker.reader.languages == ("eng",)
+    refused = await operator.post("/api/documents/batch-scan", json={"path": ".", "languages": ["xyz"]})
+    assert refused.status_code == 422 and refused.json()["code"] == "language_not_installed"
+    sent = {"files": {"file": ("c.txt", b"another")}, "data": {"languages": "../eng"}}
+    assert (await operator.post("/api/documents/upload", **sent)).status_code == 422
+
+
 async def test_a_workspace_is_read_in_its_own_languages(
     ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
 ) -> None:
@@ -73,7 +94,7 @@ async def test_an_operator_chooses_them_over_http(
     """On record, refused to those who only read; what OCR has read is read again where asked."""
     path = "/api/ocr/languages"
     found = (await operator.get(path)).json()
-    assert (found["languages"], found["default"], found["job_id"]) == ([], ["eng"], None)
+    assert (found["languages"], found["default"], found["job_id"]) == ([], ["auto"], None)
     assert "eng" in found["installed"] and "osd" not in found["installed"]
     refused = await operator.put(path, json={"languages": ["eng", "xyz"]})
     assert (refused.status_code, refused.json()["code"]) == (422, "language_not_installed")

@@ -164,7 +164,7 @@ def test_scans_are_read_in_the_languages_of_their_workspace(three_frames: Path) 
         for languages in ((), ("deu", "eng"), ("ara",), ()):
             reader.use(languages)
             told += [page.text for page in reader.read(three_frames, Kind.IMAGE, (1, 2))]
-        assert told == ["eng", "eng", "deu+eng", "deu+eng", "ara", "ara", "eng", "eng"]
+        assert told == ["auto", "auto", "deu+eng", "deu+eng", "ara", "ara", "auto", "auto"]
 
 
 def test_scans_are_read_by_the_strategy_that_a_person_asks_for(three_frames: Path) -> None:
@@ -174,4 +174,4 @@ def test_scans_are_read_by_the_strategy_that_a_person_asks_for(three_frames: Pat
         for languages, strategy in (((), None), ((), "tesseract"), (("deu",), "easyocr"), ((), None)):
             reader.use(languages, strategy)
             told += [page.text for page in reader.read(three_frames, Kind.IMAGE, (1,))]
-        assert told == ["cascade eng", "tesseract eng", "easyocr deu", "cascade eng"]
+        assert told == ["cascade auto", "tesseract auto", "easyocr deu", "cascade auto"]

@@ -52,7 +52,7 @@ def test_every_setting_of_the_sections_is_told_with_its_default() -> None:
         ("log_level", {"kind": "choice", "choices": ("DEBUG", "INFO", "WARNING", "ERROR")}),
         ("embedding.gpu", {"kind": "choice", "choices": ("auto", True, False)}),
         ("memory.extract_facts", {"kind": "switch", "default": True, "choices": ()}),
-        ("ocr.languages", {"kind": "list", "default": ["eng"], "nullable": False}),
+        ("ocr.languages", {"kind": "list", "default": ["auto"], "nullable": False}),
         ("llm.api_key", {"kind": "text", "secret": True, "nullable": True}),
         ("worker.poll_seconds", {"environment": "AOS_WORKER_POLL_SECONDS", "restart": (Part.WORKER,)}),
         ("agents.temperature", {"live": (Part.GATEWAY,), "restart": (), "maximum": 2}),

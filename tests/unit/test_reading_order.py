@@ -1,7 +1,10 @@
 """Reading order of what an engine finds on a page: rows, columns of prose, and headlines over both."""
 
+import numpy as np
+
+from pipelines.documents.ocr.compose import compose_page
 from pipelines.documents.ocr.reading import OcrToken, PixelArea, TextLine
-from pipelines.documents.ocr.reading_order import arrange_lines
+from pipelines.documents.ocr.reading_order import arrange_found, arrange_lines
 
 HIGH = 20.0
 
@@ -58,3 +61,32 @@ def test_nothing_gives_no_line_and_each_word_comes_once() -> None:
     assert arrange_lines([]) == () == arrange_lines([TextLine(())])
     pieces = [piece(f"word{n}", 37 * n % 500, 17 * n % 900) for n in range(400)]
     assert sorted(" ".join(texts(*pieces)).split()) == sorted(f"word{n}" for n in range(400))
+
+
+def column(text: str, x: float, y: float) -> TextLine:
+    """Signs of 20 × 20 pixels one below the other."""
+    tokens = (OcrToken(sign, PixelArea(x, y + 20 * at, x + 20, y + 20 * at + 20), 0.9) for at, sign in enumerate(text))
+    return TextLine(tuple(tokens))
+
+
+def test_columns_that_run_downwards_are_read_from_right_to_left() -> None:
+    """Vertical Japanese: the signs keep their places on the page."""
+    first, second = column("吾輩は猫である", 500, 40), column("名前はまだ無い", 460, 40)
+    third = column("どこで生れたか", 420, 40)
+    found = arrange_found((third, first, second))
+    assert [line.text.replace(" ", "") for line in found] == ["吾輩は猫である", "名前はまだ無い", "どこで生れたか"]
+    assert found[0].tokens == first.tokens
+
+
+def test_a_tall_mark_beside_rows_changes_nothing() -> None:
+    rows = [piece(f"a line of prose number {n}", 60, 30 * n, 300) for n in range(6)]
+    assert arrange_found((*rows, column("縦書", 10, 0))) == arrange_lines((*rows, column("縦書", 10, 0)))
+    assert arrange_found(()) == ()
+
+
+def test_signs_of_east_asia_are_joined_without_blanks_and_words_index_the_text() -> None:
+    read = ["第", "49", "届", "超级", "碗", "。", "NFL", "Super"]
+    tokens = [OcrToken(text, PixelArea(20 * at, 0, 20 * at + 20, 20), 0.9) for at, text in enumerate(read)]
+    text, words = compose_page((TextLine(tuple(tokens)),), np.eye(3), 400, 100)
+    assert text == "第 49 届超级碗。 NFL Super"
+    assert all(text[word.start :].startswith(word.text) for word in words) and len(words) == len(tokens)

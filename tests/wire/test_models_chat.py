@@ -77,6 +77,26 @@ async def ask(
         return (await said(model, request))[1]
 
 
+@pytest.mark.parametrize(
+    ("provider", "shaped"),
+    [
+        (Provider.OPENAI, {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAAA"}}),
+        (
+            Provider.ANTHROPIC,
+            {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "AAAA"}},
+        ),
+    ],
+)
+async def test_a_picture_travels_beside_the_words_as_its_provider_takes_it(
+    provider: Provider, shaped: dict[str, object]
+) -> None:
+    asked = ModelMessage("user", "What is this?", images=("data:image/jpeg;base64,AAAA",))
+    with serve_model(Say("A crane.")) as server:
+        await ask(server, provider, ChatRequest((asked,)))
+        (sent,) = server.chats
+    assert sent.body["messages"][-1]["content"] == [{"type": "text", "text": "What is this?"}, shaped]
+
+
 @BOTH
 async def test_a_reply_is_streamed(provider: Provider) -> None:
     """MR-11: pieces as they come, then the whole with usage, finish reason and model."""

@@ -102,6 +102,9 @@ def ingest(
     path: Annotated[Path, typer.Argument(help="A folder or file that the server can read.")],
     agent: Annotated[str | None, typer.Option(help="Link the documents to this agent (id or name).")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
+    languages: Annotated[
+        str | None, typer.Option(help="Its scans are in, by Tesseract's names, such as deu,eng; else the workspace's.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be read.")] = False,
     key: Annotated[str | None, typer.Option("--idempotency-key", help="The same key never makes a second job.")] = None,
     as_json: AsJson = False,
@@ -114,7 +117,7 @@ def ingest(
     if dry_run:
         _print_estimate(context.obj, path, agent, as_json)
         return
-    started = context.obj.api.ingest(str(path), agent, key)
+    started = context.obj.api.ingest(str(path), agent, key, languages)
     _print_started(context.obj, started, wait, as_json)
 
 
@@ -196,9 +199,20 @@ def resume_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) 
 
 
 @jobs.command("retry")
-def retry_job(context: CommandContext, job_id: JobId, as_json: AsJson = False) -> None:
-    """Do the failed pages again. Example: aos jobs retry ID"""
-    _change_job(context.obj, job_id, "retry", as_json)
+def retry_job(
+    context: CommandContext,
+    job_id: JobId,
+    degraded: Annotated[
+        bool,
+        typer.Option("--degraded", help="Those whose text may be wrong, and no others: OCR or a model may do better."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Do the failed pages again. Example: aos jobs retry ID
+
+    Example, once a language is installed or a model is back: aos jobs retry ID --degraded
+    """
+    _change_job(context.obj, job_id, "retry?degraded=true" if degraded else "retry", as_json)
 
 
 @documents.command("list")
@@ -283,7 +297,7 @@ def reprocess_document(
     pages: Annotated[
         str | None, typer.Option(help="Only these, such as 3,7-9; the others are taken over unread.")
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help="Of OCR: cascade, tesseract, paddle or easyocr.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="Of OCR: cascade, tesseract, paddle, easyocr or vision.")] = None,
     languages: Annotated[
         str | None, typer.Option(help="Of scans, by Tesseract's names, such as deu,eng; see `aos ocr languages`.")
     ] = None,

@@ -213,7 +213,12 @@ def _content_blocks(message: ModelMessage) -> list[dict[str, Any]]:
         {"type": "tool_use", "id": _safe_call_id(call.id), "name": call.name, "input": as_object(call.arguments)}
         for call in message.tool_calls
     )
-    return [*text, *calls]
+    return [*text, *map(_image_block, message.images), *calls]
+
+
+def _image_block(url: str) -> dict[str, Any]:
+    kind, _, data = url.removeprefix("data:").partition(";base64,")
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
 
 def _safe_call_id(id_: str) -> str:

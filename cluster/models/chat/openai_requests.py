@@ -158,6 +158,9 @@ def _chat_message(message: ModelMessage) -> dict[str, Any]:
         ]
     if message.role == "tool":
         shaped["tool_call_id"] = message.tool_call_id or ""
+    if message.images:
+        pictures = ({"type": "image_url", "image_url": {"url": url}} for url in message.images)
+        shaped["content"] = [{"type": "text", "text": message.content}, *pictures]
     return shaped
 
 

@@ -92,6 +92,22 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         await tx.run(self._sql["reopen_subjects"], **named, stage=last_stage, subjects=subjects)
         return len(subjects)
 
+    async def retry_doubtful(
+        self, tx: Transaction, scope: Scope, job: JobId, *, stage: str, last_stage: str, vain: Sequence[str] = ()
+    ) -> int:
+        """Do the units of a stage again that came to something degraded, and the last stage of what they belong to.
+
+        Units that failed stay so. Returns how many subjects that touches; raises Conflict where there is none.
+        """
+        await self._request_change(tx, scope, job, "resume")
+        named = scoped_id(scope, "job", job)
+        rows = await tx.all(self._sql["reopen_degraded"], **named, stage=stage, vain=list(vain))
+        if not rows:
+            raise Conflict(f"nothing that job {job} read is degraded", fix="See its caveats: aos jobs show ID.")
+        subjects = sorted({row["subject"] for row in rows})
+        await tx.run(self._sql["reopen_subjects"], **named, stage=last_stage, subjects=subjects)
+        return len(subjects)
+
     async def events_after(self, scope: Scope, job: JobId, after: int, limit: int = 500) -> list[Row]:
         """The job's events with a number above `after`."""
         values = {**scope.keys, "stream": f"job:{job}", "after": after, "limit": limit}

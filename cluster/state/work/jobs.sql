@@ -237,6 +237,20 @@ with reopened as (
 )
 select distinct subject from reopened;
 
+-- reopen_degraded: Units of a stage that came to something degraded are to be done again, with new attempts.
+with reopened as (
+    update units set status = 'pending', attempts = 0, failure = null, outcome = null, caveats = null, settled_at = null
+    where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'done'
+      and outcome = 'degraded' and subject <> all(%(vain)s::text[])
+    returning subject
+), counted as (
+    update job_progress p set done = p.done - (select count(*) from reopened),
+        ended_degraded = p.ended_degraded - (select count(*) from reopened)
+    where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.stage = %(stage)s
+    returning p.stage
+)
+select distinct subject from reopened;
+
 -- reopen_subjects: A stage that ran over incomplete subjects is to run over them again.
 with was as (
     select u.key, u.outcome from units u

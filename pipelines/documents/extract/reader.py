@@ -207,9 +207,9 @@ def make_extraction_worker(
     from pipelines.documents.extract.extraction_worker import ExtractionWorker
 
     if make_engine is None:
-        from pipelines.documents.ocr.cascade import build_cascade
+        from pipelines.documents.ocr.languages.auto_reading import build_page_reader
 
-        make_engine = build_cascade
+        make_engine = build_page_reader
     return ExtractionWorker(read, ocr, make_engine)
 
 

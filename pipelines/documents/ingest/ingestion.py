@@ -36,6 +36,7 @@ from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
 from pipelines.documents.ingest.stages import FileTask, JobStages
+from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
 from pipelines.documents.store.page_codec import failure_to_json
@@ -80,6 +81,7 @@ class IngestionRunner:
         read_fingerprint: str,
         exact_scope: int,
         graph: GraphStage | None = None,
+        vision: VisionStep | None = None,
         held: JobStages | None = None,
         crowd: CrowdWatch | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -92,6 +94,7 @@ class IngestionRunner:
             chunk: what text is cut with, unless a workspace or a document has a strategy of its own.
             read_fingerprint: what pages are read with now; pages read with anything else are read again.
             exact_scope: rows from which a vector graph pays.
+            vision: shows pages that OCR read badly to a model.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
         """
@@ -100,6 +103,7 @@ class IngestionRunner:
         self._read, self._chunk, self._exact_scope = read, chunk, exact_scope
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
         self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild), graph
+        self._vision = vision
         self._verdicts = JobReporter(jobs, store)
         self._held, self._crowd, self._clock = held, crowd, clock
         self._held_until, self._holds = -math.inf, False
@@ -181,7 +185,7 @@ class IngestionRunner:
             FileTask(key, str(self._blobs.path(Location(one.location))), one.filename, one.encoding, one.language)
             for key, one in arrivals.items()
         ]
-        done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
+        done, ocr = 0, tuple(job.payload.get("ocr") or ()) or await self._store.ocr_languages(job.lease.scope)
         asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
@@ -215,7 +219,8 @@ class IngestionRunner:
         async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:
                 _refuse_slow(job, page.page.failure)
-            done += await self._write_pages(lease, pages, units)
+            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths)
+            done += await self._write_pages(lease, seen, units)
             untouched.difference_update(page.key for page in pages)
             if stopped():
                 break

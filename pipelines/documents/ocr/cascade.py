@@ -19,6 +19,7 @@ from pipelines.documents.document import Caveat, EngineAttempt, FailureReason, P
 from pipelines.documents.ocr import missing_language, paddle, preprocess
 from pipelines.documents.ocr.compose import as_line, compose_page
 from pipelines.documents.ocr.easyocr import EasyOcr
+from pipelines.documents.ocr.languages.first_languages import FirstLook, with_first_languages
 from pipelines.documents.ocr.letter_rows import ENOUGH_FOR_SCRIPT, seems_to_hold_text
 from pipelines.documents.ocr.line_engine_process import LineEngineProcess
 from pipelines.documents.ocr.preprocess import PreparedPage
@@ -63,6 +64,7 @@ class _Work:
     lines: tuple[TextLine, ...] = ()
     attempts: list[EngineAttempt] = field(default_factory=list)
     missing: EngineMissing | None = None  # why orientation or script could not be told
+    look: FirstLook | None = None
 
     def left(self) -> float:
         return self.deadline - self.cpu_clock()
@@ -85,16 +87,22 @@ class OcrCascade:
 
         `cpu_clock` limits what a page costs, engines included; `clock` only tells how long it took.
         """
+        settings = with_first_languages(settings)
         self._settings, self._tesseract, self._easyocr, self._paddle = settings, tesseract, easyocr, paddle
         self._cpu_clock, self._clock = cpu_clock, clock
         self._first_engine = settings.strategy if settings.strategy != "cascade" else "tesseract"
+
+    def close(self) -> None:
+        """End the processes of its Tesseract; they start again with the next page. Other engines may be shared."""
+        if isinstance(self._tesseract, TesseractEngine):
+            self._tesseract.close()
 
     @property
     def has_paddle(self) -> bool:
         """True where doubtful pages go to PP-OCR."""
         return self._paddle is not None
 
-    def read(self, image: Picture, number: int, dpi: int | None = None) -> Page:
+    def read(self, image: Picture, number: int, dpi: int | None = None, look: FirstLook | None = None) -> Page:
         """Read one page: its picture, 1-based number, and dots per inch where known.
 
         Raises:
@@ -108,7 +116,7 @@ class OcrCascade:
         if not height or not width:
             return Page(number, "", engine=self._first_engine, confidence=0.0)
         view = preprocess.prepare_page(image, dpi, self._settings.max_pixels)
-        work = _Work(view, self._cpu_clock() + self._settings.engine_seconds, self._cpu_clock)
+        work = _Work(view, self._cpu_clock() + self._settings.engine_seconds, self._cpu_clock, look=look)
         if self._settings.strategy == "easyocr":
             if self._easyocr is None:
                 raise EngineMissing(
@@ -160,6 +168,8 @@ class OcrCascade:
     def _read_page(self, work: _Work, image: Picture, dpi: int | None) -> None:
         """The first reading, and others only where it is doubtful."""
         self._try_tesseract(work, work.view, None, ", ".join(work.view.steps))
+        if work.look is not None and work.view.inked:
+            work.look(work.view, work.lines, seconds=max(work.left(), 1.0))
         # Bulk work in one engine asks for speed: there only a reading under the threshold is looked at again.
         fast = self._settings.strategy == "tesseract"
         doubtful = self._settings.confidence_threshold if fast else max(self._settings.confidence_threshold, DOUBTFUL)
@@ -275,13 +285,19 @@ class OcrCascade:
         return round(1000 * (self._clock() - began))
 
 
-def build_cascade(settings: OcrSettings) -> OcrCascade:
-    """The cascade with the real engines; EasyOCR is loaded when a page first needs it."""
-    tesseract = TesseractEngine(settings.languages, settings.psm, memory_bytes=settings.memory_bytes)
+def build_cascade(settings: OcrSettings, second: "paddle.PaddleEngine | None" = None) -> OcrCascade:
+    """The cascade with the real engines; EasyOCR is loaded when a page first needs it.
+
+    `second` is a PP-OCR that other cascades have, too; a language that is left open is read as English.
+    """
+    settings = with_first_languages(settings)
+    tesseract = TesseractEngine(
+        settings.languages, settings.psm, memory_bytes=settings.memory_bytes, data=settings.tesseract_data
+    )
     if settings.strategy == "tesseract":
         return OcrCascade(settings, tesseract, None)
-    known = paddle.LANGUAGES.issuperset(settings.languages)
-    second = paddle.PaddleEngine(settings.memory_bytes) if known and settings.strategy != "easyocr" else None
+    known = paddle.LANGUAGES.issuperset(settings.languages) and settings.strategy != "easyocr"
+    second = (second or paddle.PaddleEngine(settings.memory_bytes)) if known else None
     make = partial(EasyOcr, settings.languages, settings.easyocr_models, settings.gpu)
     easyocr = LineEngineProcess(make, settings.memory_bytes, LINE_PATIENCE * settings.engine_seconds)
     return OcrCascade(settings, tesseract, easyocr, paddle=second)

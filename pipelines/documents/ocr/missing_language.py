@@ -71,12 +71,9 @@ def missing_language(text: str, languages: Sequence[str]) -> Caveat | None:
     """Caveat where a Latin-script text is in another language than those it was read with; else None."""
     # One that cannot be told here may well be the one.
     untold = any(name not in LANGUAGES and _script_of(name) == LATIN for name in languages)
-    words = _unaccented_words(text)
-    if untold or LATIN not in _expected_scripts(languages) or len(words) < _FEW:
+    if untold or LATIN not in _expected_scripts(languages) or (found := latin_doubt(text, languages)) is None:
         return None
-    doubt, likeliest = _language_doubt(words, languages)
-    if doubt < (DOUBT if len(words) >= _LONG else DOUBT_SHORT):
-        return None
+    _, likeliest = found
     return _language_caveat(f"the words look {LANGUAGES[likeliest][1]}", likeliest, languages)
 
 
@@ -117,13 +114,32 @@ def _unaccented_words(text: str) -> list[str]:
     return _WORD.findall("".join(char for char in folded if not unicodedata.combining(char)))
 
 
+def latin_doubt(text: str, languages: Sequence[str]) -> tuple[float, str] | None:
+    """Probability that a Latin-script text is in none of these languages, and the likeliest other one by its words.
+
+    None where it has too few words to tell, or the probability is too low to believe it.
+    """
+    words = _unaccented_words(text)
+    if len(words) < _FEW:
+        return None
+    doubt, likeliest = _language_doubt(words, languages)
+    return None if doubt < (DOUBT if len(words) >= _LONG else DOUBT_SHORT) else (doubt, likeliest)
+
+
 def _language_doubt(words: Sequence[str], languages: Sequence[str]) -> tuple[float, str]:
     """Probability that a text is in none of these languages nor in English, and the likeliest other one."""
-    likely = dict(_language_identifier().rank(" ".join(words)))
+    likely = rank_codes(" ".join(words), {code: name for name, (code, _) in LANGUAGES.items()})
     known = {"eng", *languages}
-    other = {name: likely[code] for name, (code, _) in LANGUAGES.items() if name not in known}
-    own = sum(likely[LANGUAGES[name][0]] for name in known if name in LANGUAGES)
+    other = {name: share for name, share in likely.items() if name not in known}
+    own = sum(share for name, share in likely.items() if name in known)
     return 1.0 - own, max(other, key=other.__getitem__, default="eng")
+
+
+def rank_codes(text: str, names: Mapping[str, str]) -> dict[str, float]:
+    """Probability of each of some languages, by the name that its code (ISO 639-1) is given, if it is one of them."""
+    shares = {names[code]: float(share) for code, share in _language_identifier().rank(text) if code in names}
+    whole = sum(shares.values())
+    return {name: share / whole if whole else 1 / len(shares) for name, share in shares.items()}
 
 
 @functools.cache
@@ -131,6 +147,4 @@ def _language_identifier() -> "LanguageIdentifier":
     """Naive Bayes over byte sequences (langid.py, Lui and Baldwin 2012); its model is 100 MB once it is needed."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages([code for code, _ in LANGUAGES.values()])
-    return identifier
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

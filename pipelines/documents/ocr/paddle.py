@@ -7,16 +7,20 @@ import cv2
 import numpy as np
 
 from pipelines.documents.guarded_child import GuardedChild
+from pipelines.documents.ocr.compose import is_unspaced
 from pipelines.documents.ocr.line_engine_process import call_engine, catch_missing
 from pipelines.documents.ocr.reading import EngineMissing, OcrToken, Picture, PixelArea, TextLine
-from pipelines.documents.ocr.reading_order import arrange_lines
+from pipelines.documents.ocr.reading_order import arrange_found
 
 # Of the 50 languages that its one model reads, those whose words stand apart and that Tesseract's names are known of.
 _LANGUAGE_TEXT = """
 afr cat ces cym dan deu eng est eus fin fra gle glg hrv hun ind isl ita lat lav lit msa nld nor pol por ron slk slv spa
 sqi swa swe tur
 """
-LANGUAGES = frozenset(_LANGUAGE_TEXT.split())
+# Its dictionary holds 15,900 signs of Chinese and Japanese besides; of Greek only letters without accents, and no
+# Cyrillic, Arabic, Hebrew, Thai or Hangul, of which it writes Latin letters that look alike, and is sure of them.
+UNSPACED = ("chi_sim", "chi_tra", "jpn")
+LANGUAGES = frozenset((*_LANGUAGE_TEXT.split(), *UNSPACED))
 FIX = "pip install rapidocr onnxruntime, or set OCR_STRATEGY=tesseract"
 THREADS = 1
 # Its model has learnt Chinese and writes marks as wide as its signs.
@@ -48,7 +52,7 @@ class PaddleEngine:
             EngineMissing: not installed, or its models are not there.
         """
         found = call_engine(self._guard, self.name, "read", image, cpu_seconds=max(seconds, 0.001))
-        return arrange_lines([_as_line(line) for line in found])
+        return arrange_found([_as_line(line) for line in found])
 
     def close(self) -> None:
         """End the child."""
@@ -96,9 +100,10 @@ def _as_found(word: Sequence[Any]) -> Found:
 
 def _as_line(line: Sequence[Found]) -> TextLine:
     """A line's words; one that holds blanks or nothing to read is cut or left out."""
+    wide = any(is_unspaced(char) for text, _, _ in line for char in text)
     tokens = (
         OcrToken(part, PixelArea(*area), min(max(score, 0.0), 1.0))
         for text, score, area in line
-        for part in text.translate(_NARROW).split()[:1] or ()
+        for part in (text if wide else text.translate(_NARROW)).split()[:1] or ()
     )
     return TextLine(tuple(token for token in tokens if token.text.isprintable()))

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from pipelines.documents.guarded_child import (
     GuardedChild,
     TookTooMuch,
 )
-from pipelines.documents.ocr.installed import data_folder, package_of
-from pipelines.documents.ocr.reading import EngineMissing, OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.installed import LanguageData, find_language_data
+from pipelines.documents.ocr.reading import OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.survey import is_bilevel
 from pipelines.documents.ocr.tesseract_process import Raster, ResidentEngine, TesserocrEngine
 
@@ -49,6 +48,7 @@ class TesseractEngine:
         load: Load = TesserocrEngine,
         memory_bytes: int = MEMORY_BYTES,
         stall_seconds: float = STALL_SECONDS,
+        data: str | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -57,9 +57,11 @@ class TesseractEngine:
             binary: the installed program, which knows where its data lie; it reads no page.
             load: a top-level function that loads the languages from a folder, in the child.
             stall_seconds: by the clock, after which a call that uses no CPU is given up.
+            data: a folder of traineddata that comes before the program's.
         """
         self._memory, self._stall = memory_bytes, stall_seconds
         self._languages, self._layout, self._binary, self._load = languages, layout, binary, load
+        self._data = data
         self._idle: list[GuardedChild] = []
 
     def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
@@ -74,20 +76,23 @@ class TesseractEngine:
         On receipts it never is. Lines that run upwards are read by Tesseract itself, those that run downwards it reads
         upside down: so half a turn mends what the guess misses.
         """
-        self._check_language_data(data_folder(self._binary), "osd")
-        guess, confidence, _ = self._call_process("orientation", pack_raster(image), seconds=seconds)
+        guess, confidence, _ = self._look_at_letters(image, seconds)
         tries = (guess,) if confidence >= SURE_ORIENTATION else (guess, 180)
         return tuple(dict.fromkeys(degrees for degrees in tries if degrees))
 
     def script(self, image: Picture, *, seconds: float) -> str:
         """See `Engine.script`."""
-        self._check_language_data(data_folder(self._binary), "osd")
-        return str(self._call_process("orientation", pack_raster(image), seconds=seconds)[2])
+        return str(self._look_at_letters(image, seconds)[2])
 
     def close(self) -> None:
         """End the processes that wait for work."""
         while self._idle:
             self._idle.pop().close()
+
+    def _look_at_letters(self, image: Picture, seconds: float) -> tuple[int, float, str]:
+        (name,) = self._find_data("osd").names
+        found: tuple[int, float, str] = self._call_process("orientation", pack_raster(image), name, seconds=seconds)
+        return found
 
     def _call_process(self, method: str, *arguments: object, seconds: float) -> Any:
         guard = self._idle.pop() if self._idle else self._start_process()
@@ -106,17 +111,12 @@ class TesseractEngine:
             self._idle.append(guard)
 
     def _start_process(self) -> GuardedChild:
-        data = data_folder(self._binary)
-        for language in self._languages:
-            self._check_language_data(data, language)
-        make = partial(self._load, self._languages, str(data))
+        found = self._find_data(*self._languages)
+        make = partial(self._load, found.names, found.folder)
         return GuardedChild(make, memory_bytes=self._memory, name=self.name, before=SINGLE_THREADED)
 
-    def _check_language_data(self, data: Path, language: str) -> None:
-        """With one language of several missing Tesseract goes on and reports success; we don't."""
-        if not (data / f"{language}.traineddata").exists():
-            fix = f"sudo apt-get install -y {package_of(language)}"
-            raise EngineMissing(f"tesseract has no data for '{language}'", fix=fix)
+    def _find_data(self, *languages: str) -> LanguageData:
+        return find_language_data(languages, self._binary, self._data)
 
 
 def tesseract_version() -> str:

@@ -24,15 +24,18 @@ class ResidentEngine(Protocol):
     def table(self, raster: Raster, layout: int, dpi: int) -> str:
         """Words as Tesseract's TSV, without a head; `dpi` 0 lets it estimate."""
 
-    def orientation(self, raster: Raster) -> tuple[int, float, str]:
-        """Degrees clockwise that bring it upright, how sure that is, its letters; (0, 0.0, "") where it gives up."""
+    def orientation(self, raster: Raster, data: str) -> tuple[int, float, str]:
+        """By that data: degrees clockwise that bring it upright, how sure that is, its letters.
+
+        (0, 0.0, "") where it gives up.
+        """
 
 
 class TesserocrEngine:
     """The library (tesserocr, which brings its own Tesseract), in a process that nothing else lives in."""
 
     def __init__(self, languages: tuple[str, ...], data: str) -> None:
-        """Load `languages` from the folder `data`. Raises RuntimeError where one is missing or damaged."""
+        """Load `languages`, names in the folder `data` or paths from it. Raises RuntimeError: missing or damaged."""
         import tesserocr
 
         self._open = tesserocr.PyTessBaseAPI
@@ -53,10 +56,10 @@ class TesserocrEngine:
         self._reader.ClearAdaptiveClassifier()
         return found
 
-    def orientation(self, raster: Raster) -> tuple[int, float, str]:
+    def orientation(self, raster: Raster, data: str) -> tuple[int, float, str]:
         """See `ResidentEngine.orientation`; its data is loaded at the first page that needs it."""
         if self._compass is None:
-            self._compass = self._open(path=self._data, lang="osd", psm=0)
+            self._compass = self._open(path=self._data, lang=data, psm=0)
             self._compass.SetVariable("min_characters_to_try", ORIENTATION_CHARACTERS)
         self._set_image(self._compass, raster)
         found = self._compass.DetectOrientationScript()

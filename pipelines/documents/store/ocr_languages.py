@@ -9,6 +9,7 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from pipelines.documents import document
 from pipelines.documents.ocr.installed import package_of
+from pipelines.documents.ocr.languages.first_languages import AUTO
 
 SQL = load_queries(Path(__file__).with_suffix(".sql"))
 MOST = 8  # each costs time on every page
@@ -46,7 +47,7 @@ class OcrLanguages:
 
 def refuse_absent(languages: Sequence[str], installed: Sequence[str]) -> None:
     """Raise LanguageNotInstalled where one is not among the installed; with the package that brings it."""
-    if absent := [name for name in languages if name not in installed]:
+    if absent := [name for name in languages if name != AUTO and name not in installed]:
         packages = " ".join(package_of(name) for name in absent)
         raise LanguageNotInstalled(
             f"no data for {', '.join(absent)}; there are {', '.join(installed)}",

@@ -18,6 +18,7 @@ TITLES: Final[Mapping[str, str]] = {
     "encoding_unsure": "The encoding is not sure",
     "ocr_layer_unsure": "The scan's own text is not sure",
     "language_missing": "A language that cannot be read",
+    "reading_weak": "Hardly legible",
     "table_unsure": "A table is not sure",
     "order_unsure": "The order of the text is not sure",
     "no_text": "No text",

@@ -1,7 +1,7 @@
 """Ways in: upload a file, index the stored text again, link to agents."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -32,6 +32,7 @@ from serve_apps.http.fields import (
     storable_text,
 )
 from serve_apps.http.response_shapes import Started
+from serve_apps.http.routes.documents.scan_languages import check_languages
 from serve_apps.http.routes.documents.uploads import (
     as_reader,
     clean_name,
@@ -95,12 +96,15 @@ async def upload(
     readers: Listed = "",
     team_access: Listed = "",
     chunking_strategy: Annotated[ChunkStrategyField | None, Form()] = None,
+    languages: Annotated[str, Form(max_length=300), AfterValidator(storable_text)] = "",
 ) -> Uploaded:
     """Store a file and let it be read. 202 with a job; 200 where it is known already or the wait saw the end.
 
     `readers` and `team_access` are one: who may see it, beside whoever sends it; none for the whole workspace. With a
     `chunking_strategy` this document is cut by it, whatever the workspace's is; one that is there already is not.
+    `languages` are of its scans, by Tesseract's names (`deu,eng`, `auto`), instead of the workspace's.
     """
+    read_in = await check_languages(parts.ocr, languages)
     filename = clean_name(file.filename)
     seen_by = named_readers([*_parse_tags(readers), *map(as_reader, _parse_tags(team_access))], me)
     agent = await parts.agent_store.resolve(me.scope, agent_id)
@@ -116,7 +120,7 @@ async def upload(
     about = (seen_by, tuple(_parse_tags(tags)), description, chunking_strategy)
     new = NewUpload(id_, origin, stored.location, filename, stored.kind, *about)
     try:
-        job = await _accept_upload(parts, me, new, agent)
+        job = await _accept_upload(parts, me, new, agent, read_in)
     # Nothing was accepted; after any other end the job may exist and need the bytes.
     except (DiskFull, NotFound, Overloaded):
         await asyncio.to_thread(parts.blobs.delete, stored.location)
@@ -182,11 +186,14 @@ async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
     return Linked(agent_id=UUID(agent), action=body.action, changed=changed)
 
 
-async def _accept_upload(parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None) -> JobId:
+async def _accept_upload(
+    parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None, languages: Sequence[str]
+) -> JobId:
     """The document becomes visible, is linked and gets its job, all or nothing."""
     file = {"origin": new.origin, "filename": new.filename, "location": new.location}
     payload: dict[str, Any] = {"files": [file], "agent_id": agent, "description": new.description}
     payload |= {"tags": list(new.tags), "readers": list(new.readers)}
+    payload |= {"ocr": list(languages)} if languages else {}
     async with parts.audited(me, "document.upload", new.document, {"filename": new.filename}) as tx:
         await parts.library.announce(tx, me.scope, new)
         if new.chunk_strategy is not None:

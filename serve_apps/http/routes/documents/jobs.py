@@ -28,7 +28,7 @@ from serve_apps.http.streams.sse import ENDS, JobFeed, stream_stored_events
 
 router = APIRouter(route_class=GuardedRoute, tags=["jobs"])
 
-LAST_STAGE = "index"
+READ_STAGE, LAST_STAGE = "read", "index"
 CANCELLED = Failure("job", FailureReason.ABANDONED, "the job was cancelled", retryable=True)
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events; id = number."}
 
@@ -152,14 +152,23 @@ async def resume(job_id: UUID, me: Me, parts: Its) -> JobShape:
 
 
 @router.post("/api/jobs/{job_id}/retry", status_code=202, dependencies=[OPERATE])
-async def retry(job_id: UUID, me: Me, parts: Its) -> JobShape:
+async def retry(
+    job_id: UUID,
+    me: Me,
+    parts: Its,
+    degraded: Annotated[bool, Query(description="Read pages whose text may be wrong again, and no others.")] = False,
+) -> JobShape:
     """Try again what failed, and index the documents it belongs to once more.
 
     409 while another job reads what it would, and where newer versions have replaced all that failed.
     """
     id_ = JobId(str(job_id))
     async with _going_on(me, parts, "job.retry", id_) as (tx, vain):
-        await parts.job_queries.retry(tx, me.scope, id_, last_stage=LAST_STAGE, vain=vain)
+        if degraded:
+            told = {"stage": READ_STAGE, "last_stage": LAST_STAGE}
+            await parts.job_queries.retry_doubtful(tx, me.scope, id_, **told, vain=vain)
+        else:
+            await parts.job_queries.retry(tx, me.scope, id_, last_stage=LAST_STAGE, vain=vain)
     return JobShape.of(await parts.job_queries.show(me.scope, id_))
 
 

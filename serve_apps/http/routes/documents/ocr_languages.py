@@ -1,6 +1,5 @@
 """The languages that a workspace's scans are in."""
 
-import asyncio
 from typing import Annotated
 from uuid import UUID
 
@@ -9,17 +8,19 @@ from pydantic import BaseModel, Field
 
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane
-from pipelines.documents.ocr.installed import installed_languages
 from pipelines.documents.store.ocr_languages import MOST, OcrLanguages
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import Name, RequestBody
+from serve_apps.http.routes.documents.scan_languages import list_installed
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 
 class ScanLanguagesRequest(RequestBody):
     """By Tesseract's names (`deu`), the likeliest first; empty takes those of the settings (OCR_LANGUAGES).
+
+    `auto` among them has each page read in its own language; the others are tried first.
 
     With `read_again` a job reads every document again that OCR has read before.
     """
@@ -44,13 +45,13 @@ class ScanLanguages(BaseModel):
 async def scan_languages(me: Me, parts: Its) -> ScanLanguages:
     """Show the OCR languages of the workspace."""
     chosen, default = list(await OcrLanguages(parts.database).current(me.scope)), list(parts.ocr.languages)
-    return ScanLanguages(languages=chosen, default=default, installed=await _installed_languages())
+    return ScanLanguages(languages=chosen, default=default, installed=await list_installed(parts.ocr))
 
 
 @router.put("/api/ocr/languages", dependencies=[OPERATE])
 async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) -> ScanLanguages:
     """Read scans in these languages from now on; those that are not installed are refused with the package's name."""
-    there = await _installed_languages()
+    there = await list_installed(parts.ocr)
     # As the worker that will read them: also documents that the caller may not see are in these languages.
     scope = Scope.of_worker(me.scope.tenant, me.scope.workspace)
     job = None
@@ -63,7 +64,3 @@ async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) 
         await parts.audit.record(tx, me.scope, "ocr.languages", me.scope.workspace, detail=detail)
     chosen, default = list(dict.fromkeys(body.languages)), list(parts.ocr.languages)
     return ScanLanguages(languages=chosen, default=default, installed=there, job_id=UUID(job) if job else None)
-
-
-async def _installed_languages() -> list[str]:
-    return list(await asyncio.to_thread(installed_languages))

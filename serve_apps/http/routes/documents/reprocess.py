@@ -12,17 +12,16 @@ from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import EnqueuedJob, JobLane, JobState
 from pipelines.documents.ocr.easyocr import refuse_without_models
-from pipelines.documents.ocr.installed import installed_languages
+from pipelines.documents.ocr.languages.first_languages import first_languages
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.chunk_strategies import ChunkStrategies
 from pipelines.documents.store.encoding import AUTO, canonical_encoding
-from pipelines.documents.store.ocr_languages import MOST, OcrLanguages, refuse_absent
+from pipelines.documents.store.ocr_languages import OcrLanguages
 from pipelines.documents.store.reading_options import (
     LONGEST_PAGES,
     PAGES_FIX,
     ReadingOptions,
     ReextractionRequest,
-    parse_languages,
     parse_pages,
 )
 from pipelines.documents.store.revisions import VersionRevisions
@@ -32,6 +31,7 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import ChunkStrategyField, DocumentInPath, IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.problems import FileChanged
 from serve_apps.http.response_shapes import Started
+from serve_apps.http.routes.documents.scan_languages import check_languages
 from serve_apps.http.routes.documents.uploads import wait_for_job
 from serve_apps.http.streams.sse import ENDS
 
@@ -53,10 +53,11 @@ class ReadingFields(BaseModel):
         Text | None, Field(max_length=LONGEST_PAGES, description="Such as 3,7-9; without it all are read.")
     ] = None
     strategy: Annotated[
-        Literal["cascade", "tesseract", "paddle", "easyocr"] | None, Field(description="Of OCR, for scans.")
+        Literal["cascade", "tesseract", "paddle", "easyocr", "vision"] | None,
+        Field(description="Of OCR, for scans; vision shows them to a model, too."),
     ] = None
     languages: Annotated[
-        list[Name] | Name | None, Field(description="Of scans, by Tesseract's names: a list, or deu+eng.")
+        list[Name] | Name | None, Field(description="Of scans, by Tesseract's names: a list, or deu+eng; auto.")
     ] = None
     encoding: Annotated[
         Text | None, Field(max_length=40, description="Of a text, such as cp1250, from now on; auto: as its bytes say.")
@@ -136,13 +137,11 @@ async def _request_of(parts: AppDependencies, me: WorkspaceMember, asked: Readin
     """What is asked for, where it can be done here. Raises Invalid, LanguageNotInstalled."""
     if asked.encoding is not None and asked.pages is not None:
         raise Invalid("an encoding is of the whole text", fix="Leave pages out, or the encoding.")
-    languages = parse_languages(asked.languages or ())
-    if len(languages) > MOST:
-        raise Invalid(f"at most {MOST} languages: each costs time on every page")
-    if languages:
-        refuse_absent(languages, await asyncio.to_thread(installed_languages))
+    languages = await check_languages(parts.ocr, asked.languages)
     if asked.strategy == "easyocr":
-        chosen = languages or await OcrLanguages(parts.database).current(me.scope) or parts.ocr.languages
+        chosen = first_languages(
+            languages or await OcrLanguages(parts.database).current(me.scope) or parts.ocr.languages
+        )
         await asyncio.to_thread(refuse_without_models, chosen, parts.ocr.easyocr_models)
     if asked.pages is not None and not asked.pages.strip():
         raise Invalid("pages are empty", fix=PAGES_FIX)

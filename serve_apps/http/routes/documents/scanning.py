@@ -7,7 +7,7 @@ list and scan all that lies below it. What a scan makes of it belongs to their w
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
@@ -27,6 +27,7 @@ from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.response_shapes import Started, copy_fields
+from serve_apps.http.routes.documents.scan_languages import check_languages
 from serve_apps.http.routes.documents.uploads import start_job
 from serve_apps.http.streams.response import while_read
 
@@ -53,6 +54,9 @@ class Scan(RequestBody):
 
     path: Annotated[Text, Field(min_length=1, max_length=4_096)]
     agent_id: Name | None = None
+    languages: Annotated[
+        list[Name] | Name | None, Field(description="Its scans are in, by Tesseract's names: a list, or deu+eng; auto.")
+    ] = None
     dry_run: bool = False
 
 
@@ -116,7 +120,10 @@ async def batch_scan(
     if body.dry_run:
         response.status_code = 200
         return await while_read(request, dry_run(parts, me.scope, root))
-    return await start_job(parts, me, "scan", JobLane.BULK, {"root": str(root), "agent_id": agent}, idempotency_key)
+    payload: dict[str, Any] = {"root": str(root), "agent_id": agent}
+    if languages := await check_languages(parts.ocr, body.languages):
+        payload |= {"ocr": list(languages)}
+    return await start_job(parts, me, "scan", JobLane.BULK, payload, idempotency_key)
 
 
 def base_of(read: ReadSettings) -> Path:

@@ -1,0 +1,101 @@
+"""The last step of reading a page: one that OCR read badly is shown to a multimodal model."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from cluster.basics.scope import Scope
+from cluster.state.work.jobs import JobLease, WorkUnit
+from pipelines.documents.document import Page, Unreadable
+from pipelines.documents.ingest.slices import ReadPage
+from pipelines.documents.ocr.vision.vision_reader import with_doubt
+from pipelines.documents.sources.sniff import Kind
+
+FORCED: Final = "vision"
+MOST_SECONDS: Final = 240.0  # for the pages that arrive together: a Dataset that nobody reads from counts as stalled
+NATIVE_SHARE: Final = 0.5  # of a page's words: with more of its own text there is no scan to transcribe
+_SQUARE_INCHES = 8.5 * 11
+NOT_SET = "no model is named that could look at it: set vision.connection (AOS_VISION_CONNECTION)"
+
+
+class PageDrawer(Protocol):
+    """Draws pages: pipelines.documents.extract.reader.DocumentReader."""
+
+    def picture(self, path: Path, kind: Kind, number: int, dpi: int) -> bytes:
+        """A PNG of one page. Raises Unreadable."""
+
+
+class PageLooker(Protocol):
+    """Looks at pages: pipelines.documents.ocr.vision.vision_reader.VisionReader."""
+
+    async def look(self, scope: Scope, job: str, page: Page, png: bytes) -> Page:
+        """See `VisionReader.look`."""
+
+
+class VisionStep:
+    """Shows pages to a model, one after the other; a page that needs none passes as it is."""
+
+    def __init__(
+        self,
+        looker: PageLooker | None,
+        drawer: PageDrawer,
+        *,
+        below: float,
+        max_pixels: int,
+        forced: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nothing is drawn or asked yet.
+
+        Args:
+            looker: None where no model is named: then only pages for which one is insisted on say so.
+            drawer: is asked by one page at a time.
+            below: mean confidence under which a page is shown.
+            max_pixels: of a picture.
+            forced: whether every page that OCR read is shown (ocr.strategy).
+        """
+        self._looker, self._drawer, self._below, self._forced, self._clock = looker, drawer, below, forced, clock
+        self._dpi = max(36, min(300, int(math.sqrt(max_pixels / _SQUARE_INCHES))))
+        self._lock = asyncio.Lock()
+
+    async def improve(
+        self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit], paths: Mapping[str, str]
+    ) -> list[ReadPage]:
+        """The pages, those that a model could read better in its words; `paths` leads from locations to files."""
+        began, read = self._clock(), []
+        for one in pages:
+            payload = units[one.key].payload
+            forced = self._forced if payload.get("strategy") is None else payload["strategy"] == FORCED
+            page = one.page
+            if self._is_shown(page, forced):
+                if self._looker is None:
+                    page = with_doubt(page, NOT_SET)
+                elif self._clock() - began > MOST_SECONDS:
+                    page = with_doubt(page, "the model for it is too slow for all pages that were read with it")
+                else:
+                    page = await self._show(self._looker, lease, page, payload, paths)
+            read.append(replace(one, page=page))
+        return read
+
+    def _is_shown(self, page: Page, forced: bool) -> bool:
+        if page.failure is not None or page.confidence is None or page.engine in ("native", "none"):
+            return False
+        native = sum(word.confidence == 1.0 for word in page.words)
+        if native > NATIVE_SHARE * len(page.words):
+            return False
+        return forced or (self._looker is not None and page.confidence < self._below)
+
+    async def _show(
+        self, looker: PageLooker, lease: JobLease, page: Page, payload: Mapping[str, Any], paths: Mapping[str, str]
+    ) -> Page:
+        path, kind = Path(paths[str(payload["location"])]), Kind(payload["kind"])
+        try:
+            async with self._lock:
+                png = await asyncio.to_thread(self._drawer.picture, path, kind, page.number, self._dpi)
+        except Unreadable as error:
+            return with_doubt(page, f"it cannot be drawn: {error}"[:200])
+        return await looker.look(lease.scope, lease.job, page, png)
