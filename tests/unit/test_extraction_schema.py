@@ -1,5 +1,6 @@
 """Schemas of extractions: what is read of them, and what is refused with what to do about it."""
 
+import time
 from typing import Any
 
 import pytest
@@ -57,6 +58,45 @@ def test_what_cannot_be_extracted_by_is_refused(schema: Any, words: str) -> None
         read_schema(schema)
     if isinstance(refused.value, SchemaRefused) and "itself" in words:
         assert "Write the inner levels out" in refused.value.hint
+
+
+def _chain(link: Any, end: Any, length: int) -> Any:
+    """`link` makes a definition of the reference to the next one."""
+    refs = [{"$ref": f"#/$defs/d{n}"} for n in range(length + 1)]
+    return {"$defs": {f"d{n}": link(refs[n + 1]) for n in range(length)} | {f"d{length}": end}}
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        _chain(lambda ref: {"type": "object", "properties": {f"p{n}": ref for n in range(20)}}, {"type": "object"}, 7),
+        _chain(lambda ref: {"allOf": [ref, ref]}, {"type": "object"}, 40),
+        _chain(lambda ref: {"allOf": [ref]}, {"type": "string"}, 1_500),
+        {"$defs": {"d0": {"type": "object", "properties": {f"p{n}": True for n in range(2_000)}}}},
+    ],
+    ids=["properties", "allOf", "long", "copies"],
+)
+def test_a_schema_that_multiplies_is_refused_soon(bomb: Any) -> None:
+    began = time.process_time()
+    first = {"$ref": "#/$defs/d0"}
+    several = {"allOf": [first] * 1_000}
+    with pytest.raises(SchemaRefused):
+        read_schema({**bomb, "properties": {"a": first, "b": several, "c": {"type": "string"}}})
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"required": 5}, {"required": ["x"]}],
+        [{"required": [5]}],
+        [{"properties": 5}, {"properties": {"x": True}}],
+        [{"properties": {"x": True}}, {"properties": ["x"]}],
+    ],
+)
+def test_parts_of_a_wrong_type_are_refused(parts: Any) -> None:
+    with pytest.raises(Invalid):
+        read_schema({"properties": {"a": {"type": "object", "allOf": parts}}})
 
 
 def test_a_schema_that_is_nested_too_deeply_is_refused() -> None:

@@ -75,7 +75,7 @@ class DocumentExtractor:
         Raises SchemaRefused, Invalid: the schema; NotFound: no such document for this scope or agent; where a model is
         demanded NoModel, OverBudget and what else keeps it from being asked.
         """
-        root = read_schema(schema)
+        root = await asyncio.to_thread(read_schema, schema)
         read = await self.stored.load_document(scope, document, agent, by_name=by_name)
         async with self._places:
             facts = await asyncio.to_thread(extract_facts, root, read.pages)

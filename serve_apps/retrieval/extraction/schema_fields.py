@@ -12,6 +12,9 @@ Json = Any
 MOST_FIELDS: Final = 200  # values of a schema, those of an array's items counted once
 DEEPEST: Final = 8  # objects and arrays inside of each other
 LONGEST_NAME: Final = 200  # characters
+LONGEST_DESCRIPTION: Final = 4_000
+MOST_STEPS: Final = 5_000  # references, alternatives and parts that are followed: eight of eight each are a million
+KEYS_A_STEP: Final = 100  # keys that are copied in one of them
 _BOTH: Final = ("anyOf", "oneOf")
 
 
@@ -61,7 +64,10 @@ def read_schema(schema: Mapping[str, Json]) -> SchemaField:
     """
     # Asked first, by itself: what refers to itself has no last field, and the general check would only run until it
     # has followed too many references.
-    root = _SchemaReader(schema).read_root()
+    try:
+        root = _SchemaReader(schema).read_root()
+    except RecursionError:
+        raise SchemaRefused("the schema is nested too deeply") from None
     checked_schema({"type": "object", **schema})
     return root
 
@@ -70,7 +76,7 @@ class _SchemaReader:
     """Follows a schema, and counts its fields."""
 
     def __init__(self, schema: Mapping[str, Json]) -> None:
-        self._schema, self._count = schema, 0
+        self._schema, self._count, self._steps = schema, 0, 0
 
     def read_root(self) -> SchemaField:
         root = self._field("", {"type": "object", **self._schema}, (), 0, required=True)
@@ -89,9 +95,11 @@ class _SchemaReader:
             raise SchemaRefused(f"the schema is nested deeper than {DEEPEST} at {name!r}", fix=fix)
         if len(name) > LONGEST_NAME:
             raise SchemaRefused(f"a field's name has more than {LONGEST_NAME} characters")
+        self._count_step()
         rule, followed, nullable = self._resolve(name, given, followed)
         types = _types_of(rule)
-        told = " ".join(str(rule[key]) for key in ("title", "description") if rule.get(key))
+        said = (rule.get(key) for key in ("title", "description"))
+        told = " ".join(one[:LONGEST_DESCRIPTION] for one in said if isinstance(one, str) and one)
         bare = SchemaField(
             name, FieldKind.VALUE, description=told, nullable=nullable or "null" in types, required=required
         )
@@ -130,6 +138,7 @@ class _SchemaReader:
                 rule = {}
             if not isinstance(rule, Mapping):
                 raise SchemaRefused(f"the schema of {name!r} is no object")
+            self._count_step(len(rule))
             if isinstance(target := rule.get("$ref"), str):
                 if target in followed:
                     fix = "Write the inner levels out, as deep as they are needed; a document's values have an end."
@@ -151,15 +160,31 @@ class _SchemaReader:
 
     def _merged(self, name: str, parts: Sequence[Json], followed: tuple[str, ...]) -> Mapping[str, Json]:
         made: dict[str, Json] = {}
+        properties: dict[str, Json] = {}
+        required: dict[str, None] = {}  # in order, each once
         for part in parts:
             rule, _, _ = self._resolve(name, part, followed)
-            inner, needed = rule.get("properties"), rule.get("required")
-            both = {**made.get("properties", {}), **inner} if isinstance(inner, Mapping) else made.get("properties")
-            every = [*made.get("required", []), *needed] if isinstance(needed, list) else made.get("required")
+            inner, needed = rule.get("properties", {}), rule.get("required", [])
+            if not isinstance(inner, Mapping):
+                raise SchemaRefused(f"`properties` of {name!r} is no object")
+            if not isinstance(needed, list) or not all(isinstance(one, str) for one in needed):
+                raise SchemaRefused(f"`required` of {name!r} is no list of names")
+            self._count_step(len(inner) + len(needed))
+            properties |= inner
+            required |= dict.fromkeys(needed)
             made |= rule
-            made |= {} if both is None else {"properties": both}
-            made |= {} if every is None else {"required": every}
+        if "properties" in made:
+            made["properties"] = properties
+        if required:
+            made["required"] = list(required)
         return made
+
+    def _count_step(self, keys: int = 0) -> None:
+        """A step of reading that copies so many keys."""
+        self._steps += 1 + keys // KEYS_A_STEP
+        if self._steps > MOST_STEPS:
+            fix = "Write out what references repeat, and leave out what is not wanted."
+            raise SchemaRefused(f"the schema takes more than {MOST_STEPS} steps to follow", fix=fix)
 
     def _referred(self, target: str) -> Mapping[str, Json]:
         fix = "Put what is referred to under `$defs` of the same schema, and refer to it as `#/$defs/NAME`."
