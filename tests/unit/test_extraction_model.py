@@ -168,3 +168,22 @@ def test_a_document_cannot_close_its_own_frame_and_a_long_one_is_cut() -> None:
     shown = shown_pages(pages)
     assert [len(page.text) for page in shown] == [28, MOST_SHOWN - 28]
     assert json.loads(told.rpartition("Schema:\n")[2]) == SCHEMA
+
+
+TOLLS = "| Lorry | Toll |\n| --- | --- |\n| Lorry 12 | 310 |\n| Lorry 15 | 90 |\n| Lorry 19 | 60 |"
+TOLL_SCHEMA = wanting(tolls=rows_of(lorry="string", toll="number"), ship="string")
+
+
+async def test_rows_of_a_table_are_not_replaced_by_fewer_of_a_model() -> None:
+    found = await extract(FakeWriter({"tolls": [{"lorry": "Lorry 12", "toll": 310}]}), text=TOLLS, schema=TOLL_SCHEMA)
+    assert [one["toll"] for one in found.result.data["tolls"]] == [310, 90, 60]
+    assert all(one.source == "facts" for one in found.result.fields if one.path.startswith("/tolls/"))
+
+
+async def test_rows_of_another_number_than_the_tables_are_in_doubt() -> None:
+    text = f"{TOLLS}\n\nLorry 21 paid 75 by hand."
+    rows = [{"lorry": f"Lorry {n}", "toll": toll} for n, toll in ((12, 310), (15, 90), (19, 60), (21, 75))]
+    found = await extract(FakeWriter({"tolls": rows}), text=text, schema=TOLL_SCHEMA)
+    fields = [one for one in found.result.fields if one.path.startswith("/tolls/")]
+    assert len(fields) == 8 and all(one.state is FieldState.UNSURE for one in fields)
+    assert "the document's table has 3 rows, the model gave 4" in fields[0].reason

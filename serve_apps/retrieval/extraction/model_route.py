@@ -139,11 +139,28 @@ def merge_values(field: SchemaField, facts: Any, model: Any) -> Any:
         theirs = model if isinstance(model, Mapping) else {}
         return {one.name: merge_values(one, ours.get(one.name), theirs.get(one.name)) for one in field.properties}
     if field.kind is FieldKind.ARRAY:
-        rows, others = facts or (), model or ()
-        kept = len(rows) == len(others) and not _has_doubt(rows)
-        # Records that mostly stand nowhere are no better than those of the document that are in doubt.
-        return rows if not others or kept or (rows and _share_placed(others) < MOSTLY) else others
+        return _merge_rows(facts or (), model or ())
     return _merge_leaf(facts, model)
+
+
+def _merge_rows(rows: Sequence[Any], others: Sequence[Any]) -> Sequence[Any]:
+    """The document's records where they are as many and not in doubt; else the model's, and their number is told."""
+    kept = bool(rows) and len(rows) >= len(others) and not _has_doubt(rows)
+    # Records that mostly stand nowhere are no better than those of the document that are in doubt.
+    if not others or kept or (rows and _share_placed(others) < MOSTLY):
+        return rows
+    if not rows or len(rows) == len(others):
+        return others
+    why = f"the document's table has {len(rows)} rows, the model gave {len(others)}"
+    return [_doubted(one, why) for one in others]
+
+
+def _doubted(found: Any, why: str) -> Any:
+    if isinstance(found, FoundValue):
+        return replace(found, doubt="; ".join(one for one in (found.doubt, why) if one))
+    if isinstance(found, Mapping):
+        return {name: _doubted(inner, why) for name, inner in found.items()}
+    return [_doubted(inner, why) for inner in found] if isinstance(found, list | tuple) else found
 
 
 def _merge_leaf(facts: FoundValue | None, model: FoundValue | None) -> FoundValue | None:
