@@ -17,6 +17,7 @@ from cluster.console.commands import (
     credential_commands,
     document_commands,
     export_command,
+    extract_command,
     generation_commands,
     golden_commands,
     graph_command,
@@ -48,6 +49,7 @@ app.command()(document_commands.ask)
 app.command()(why_command.why)
 app.command()(graph_command.graph)
 app.command()(export_command.export)
+app.command()(extract_command.extract)
 app.add_typer(document_commands.jobs, name="jobs")
 app.add_typer(document_commands.documents, name="documents")
 app.add_typer(ocr_commands.ocr, name="ocr")

@@ -48,6 +48,7 @@ from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.cache.cached_search import AnswerPort
+from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
@@ -93,6 +94,7 @@ class AppDependencies:
     cache: CachePort
     answers: StoredAnswers
     tables: TableWorkbench
+    extractor: DocumentExtractor
     switchover: IndexSwitchover
     golden: GoldenSets
     golden_runs: GoldenRuns

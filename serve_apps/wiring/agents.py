@@ -75,6 +75,8 @@ from serve_apps.agents.turn.quotes import StoredPlaces
 from serve_apps.agents.turn_ports import TurnHandler, TurnPath
 from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
+from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor
+from serve_apps.retrieval.extraction.stored_extractions import StoredExtractions
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
@@ -117,6 +119,7 @@ class Container:
     skills: SkillStore
     sandbox: Sandbox
     tables: TableWorkbench
+    extractor: DocumentExtractor
     fence: SkillGuard
     tools: ToolCatalog
     models: ModelClients
@@ -145,9 +148,7 @@ def build_container(
     endpoints = resolve_endpoints(settings)
     size = settings.postgres.pool_size + settings.postgres.max_overflow
     database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
-    redis = Redis.from_url(
-        endpoints.redis, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS, retry=Retry(NoBackoff(), 1)
-    )
+    redis = _redis_client(endpoints.redis)
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, conversations = AuditLog(database), ConversationStore(database)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
@@ -167,7 +168,8 @@ def build_container(
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
     opener = VaultOpener(database, audit, vault, _utc_now)
     tables = TableWorkbench(TableStore(database))
-    around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables)
+    extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
+    around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables, extractor)
     return Container(
         database=database,
         redis=redis,
@@ -187,11 +189,19 @@ def build_container(
         skills=SkillStore(database),
         sandbox=sandbox,
         tables=tables,
+        extractor=extractor,
         fence=around,
         tools=base_tools(around),
         models=models,
         telemetry=telemetry.open_telemetry(settings.telemetry, time.monotonic, {}, counting=upkeep.figures.meter),
         upkeep=upkeep,
+    )
+
+
+def _redis_client(url: str) -> Redis:
+    """Gives up soon: what it holds may be lost."""
+    return Redis.from_url(
+        url, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS, retry=Retry(NoBackoff(), 1)
     )
 
 

@@ -151,6 +151,7 @@ def _shared_parts(base: Container) -> dict[str, Any]:
     return {
         "database": base.database,
         "tables": base.tables,
+        "extractor": base.extractor,
         "audit": base.audit,
         "agent_store": base.agents,
         "connections": base.connections,

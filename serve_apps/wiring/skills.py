@@ -10,6 +10,8 @@ from serve_apps.agents.skill_audit import AuditTrail
 from serve_apps.agents.turn.graph_context import GraphEntities
 from serve_apps.agents.turn.knowledge import AgentKnowledge, PassageSearch
 from serve_apps.agents.turn.table_context import AgentTables
+from serve_apps.retrieval.extraction.agent_fields import AgentFields
+from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from skills.framework.builtin import BASE, shipped_skill
 from skills.framework.catalogue import ToolCatalog
@@ -26,13 +28,22 @@ def build_skill_guard(
     credentials: CredentialOpener,
     scripts: ScriptRunner,
     workbench: TableWorkbench,
+    extractor: DocumentExtractor,
 ) -> SkillGuard:
     """The fence that all skills of this process are behind."""
     entities = GraphEntities(KnowledgeGraph(database, NameLexicon.shipped()))
     knows, hosts = AgentKnowledge(search), settings.agents.http_allow
     tables = AgentTables(workbench, search)
     ground = SkillDependencies(
-        settings.skills, credentials, knows, scripts, resolve_host, hosts, entities=entities, tables=tables
+        settings.skills,
+        credentials,
+        knows,
+        scripts,
+        resolve_host,
+        hosts,
+        entities=entities,
+        tables=tables,
+        fields=AgentFields(extractor),
     )
     return SkillGuard(ground, AuditTrail(database, audit))
 

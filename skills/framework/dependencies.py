@@ -10,7 +10,7 @@ from configs.sections_skills import SkillSettings
 from skills.framework.contract import Tool, ToolInvocation
 from skills.framework.manifest import CredentialType, Manifest
 from skills.framework.mcp_connections import McpConnections
-from skills.framework.passage_source import EntitySource, PassageSource, TableSource
+from skills.framework.passage_source import EntitySource, FieldSource, PassageSource, TableSource
 
 
 class SkillDisabled(Permanent):
@@ -112,6 +112,7 @@ class SkillDependencies:
     remotes: McpConnections = field(default_factory=McpConnections)  # connections to MCP servers
     entities: EntitySource | None = None  # what those documents name; None where there is no graph
     tables: TableSource | None = None  # the tables in those documents; None where there are none
+    fields: FieldSource | None = None  # values of those documents by a schema; None where there are no documents
 
 
 # `build(manifest, ground)` of a kind's tool.py: a tool that carries out what the manifest describes.

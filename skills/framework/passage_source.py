@@ -1,5 +1,6 @@
-"""Ports of search tools: to passages of documents, to their tables, and to entities of their graph."""
+"""Ports of search tools: to passages of documents, to their tables and fields, and to entities of their graph."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from cluster.basics.scope import Scope
@@ -26,6 +27,18 @@ class EntitySource(Protocol):
         They are of the agent's linked documents; the scope's readers are checked.
 
         Raises Unavailable: the graph cannot be reached.
+        """
+
+
+class FieldSource(Protocol):
+    """Port to extraction; whoever runs the tools binds it to the documents."""
+
+    async def extract(self, scope: Scope, agent: str, document: str, schema: Mapping[str, Any]) -> Any:
+        """Values of one of the agent's linked documents, named by its id or file name, in the form of a JSON schema.
+
+        As JSON: data, the fields in doubt with their reasons, and passages to quote. The scope's readers are checked.
+
+        Raises Permanent: by name, with what to do; Unavailable: it cannot be reached.
         """
 
 

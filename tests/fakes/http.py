@@ -85,6 +85,8 @@ from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.quote import Citation
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.cache.semantic_cache import SemanticCacheStats
+from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor
+from serve_apps.retrieval.extraction.stored_extractions import StoredExtractions
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
 from serve_apps.retrieval.golden.measure import GoldenExaminer
 from serve_apps.retrieval.golden.sets import GoldenSets
@@ -255,6 +257,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         cache=ScriptedCache(),
         answers=StoredAnswers(database),
         tables=TableWorkbench(TableStore(database)),
+        extractor=DocumentExtractor(StoredExtractions(database), None),
         pictures=OneByOne(BlankPages()),
         embedder=embedder,
         connections=connections,

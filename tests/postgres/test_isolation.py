@@ -215,6 +215,7 @@ BODIES: dict[str, Any] = {
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
+    "POST /api/documents/{document_id}/extract": {"schema": {"properties": {"opens": {"type": "string"}}}},
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},

@@ -97,6 +97,8 @@ EXPECTED = {
         POST /api/tables/picture
         POST /api/tables/insights
         POST /api/documents/search
+        POST /api/documents/{document_id}/extract
+        GET /api/documents/unsure-fields
         GET /api/ocr/languages
         GET /api/documents/chunking
         GET /api/search/language

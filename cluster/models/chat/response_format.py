@@ -24,6 +24,18 @@ _REF = Draft202012Validator.VALIDATORS["$ref"]
 
 
 @dataclass(frozen=True, slots=True)
+class SchemaFlaw:
+    """A schema error: where in the value, and what is wrong there."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+    def __str__(self) -> str:
+        place = ".".join(map(str, self.path))
+        return f"{place}: {self.message}" if place else self.message
+
+
+@dataclass(frozen=True, slots=True)
 class ResponseForm:
     """The response format that an answer has to have."""
 
@@ -36,22 +48,25 @@ class ResponseForm:
 
     def flaw(self, value: Any) -> str | None:
         """A value's schema error in words for the model, None without one. Raises Invalid: the schema is broken."""
+        return next((str(one) for one in self.flaws(value)), None)
+
+    def flaws(self, value: Any) -> Iterator["SchemaFlaw"]:
+        """A value's schema errors. Raises Invalid: the schema is broken."""
         if not isinstance(value, dict):
-            return "it is not a JSON object"
+            yield SchemaFlaw((), "it is not a JSON object")
+            return
         if self.schema is None:
-            return None
+            return
         try:
             # A registry of its own: without one the library fetches what a `$ref` points to, wherever that is.
             for error in _counting_validator()(dict(self.schema), registry=Registry()).iter_errors(value):
-                place = ".".join(map(str, error.absolute_path))
-                return f"{f'{place}: ' if place else ''}{error.message[:LONGEST_FLAW]}"
+                yield SchemaFlaw(tuple(error.absolute_path), error.message[:LONGEST_FLAW])
         except Unresolvable as error:
             raise Invalid(f"the schema refers to {str(error.ref)[:LONGEST_FLAW]!r}, which is not in it") from None
         except RecursionError:
             raise Invalid("the schema refers to itself without end") from None
         except ValueError as error:  # a reference that is no address
             raise Invalid(f"the schema cannot be followed: {str(error)[:LONGEST_FLAW]}") from None
-        return None
 
 
 def checked_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -61,7 +61,7 @@ def answer_messages(
 ) -> tuple[ModelMessage, ...]:
     """Rules for the system, question and sources for the user."""
     numbered = "\n\n".join(
-        f"<source n={n} title={_escape_source(source.title)!r}>\n{_escape_source(source.text)}\n</source>"
+        f"<source n={n} title={escape_source(source.title)!r}>\n{escape_source(source.text)}\n</source>"
         for n, source in enumerate(sources, 1)
     )
     said = "".join(f"Said before: {' '.join(one.split())[-LONGEST_SAID:]}\n" for one in before)
@@ -96,6 +96,6 @@ def _strip_list_mark(text: str) -> str:
     return text[item.end() :] if item else text
 
 
-def _escape_source(text: str) -> str:
+def escape_source(text: str) -> str:
     """A source cannot close its own frame."""
     return _ITS_END.sub("<\u200b", text)

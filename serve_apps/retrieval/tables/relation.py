@@ -90,7 +90,7 @@ def build_relations(documents: Sequence[DocumentTables]) -> list[Relation]:
     grids: dict[tuple[str, ...], list[tuple[DocumentTables, PageTable]]] = defaultdict(list)
     documents = _without_copies(documents)
     for document in documents:
-        for table in _joined_parts(document.tables):
+        for table in join_table_parts(document.tables):
             if table.kind is TableKind.GRID and table.rows:
                 grids[tuple(" ".join(name.casefold().split()) for name in table.columns)].append((document, table))
     found = [_grid_relation(some) for some in grids.values()]
@@ -106,7 +106,7 @@ def _without_copies(documents: Sequence[DocumentTables]) -> list[DocumentTables]
     return list(once.values())
 
 
-def _joined_parts(tables: Sequence[PageTable]) -> list[PageTable]:
+def join_table_parts(tables: Sequence[PageTable]) -> list[PageTable]:
     """A table whose head is a row of data goes on from the page before, and has the head of that page."""
     found: list[PageTable] = []
     for table in sorted(tables, key=lambda one: one.kind is TableKind.FORM):
@@ -146,7 +146,7 @@ def _grid_relation(tables: Sequence[tuple[DocumentTables, PageTable]]) -> Relati
     ]
     cells = [[*row.cells[:width], *[""] * (width - len(row.cells))] for _, row in rows]
     parts = [(place.version_id, at) for at, (of, table) in enumerate(tables) for place in _places_of_rows(of, table)]
-    totals, doubtful = _find_total_rows(cells, parts)
+    totals, doubtful = find_total_rows(cells, parts)
     versions = [place.version_id for place, _ in rows]
     columns = [
         _typed_column(name, [row[at] for row in cells], totals, versions)
@@ -253,7 +253,7 @@ def _unique_names(columns: Sequence[str]) -> list[str]:
     return found
 
 
-def _find_total_rows(
+def find_total_rows(
     rows: Sequence[Sequence[str]], parts: Sequence[tuple[str, int]]
 ) -> tuple[frozenset[int], frozenset[int]]:
     """Rows that sum others up, and those that may: by their name, and by numbers that are the sums of rows before.

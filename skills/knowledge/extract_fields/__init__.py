@@ -1,0 +1,1 @@
+"""Extracts the values of a document by a JSON schema."""
