@@ -58,6 +58,7 @@ from serve_apps.http.routes.operations import (
     now,
     restarts,
 )
+from serve_apps.http.routes.review import review_routes
 from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.streams import websocket
 from serve_apps.http.tracing import TracingMiddleware
@@ -77,6 +78,7 @@ _ROUTES = (
         exports,
         documents,
         versions,
+        review_routes,
         graph,
         tables,
     ),
