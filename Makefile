@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
-        eval-graph eval-cases eval-chunkers eval-answers eval-documents-path \
+        eval-graph eval-cases eval-chunkers eval-answers eval-documents-path eval-corrections \
         packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -138,6 +138,9 @@ eval-routing: install ## questions that no rule of the path router should catch
 
 eval-documents-path: install ## sixty phrasings to the DOCUMENTS path: none may be a dead end
 	$(RUN) -m tests.evals.eval_documents_path
+
+eval-corrections: install ## corrections of scanned pages under running questions: found soon, few chunks, nothing stale
+	$(RUN) -m tests.evals.eval_corrections
 
 eval-guard: install ## personal data and injections before they are remembered
 	$(RUN) -m tests.evals.eval_guard

@@ -1,6 +1,7 @@
 """People correct what was read: from the queue over HTTP to pages, chunks, vectors, answers, and later readings."""
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,9 @@ from pipelines.documents.review.review_queue import PageVersion, ReviewFilter, R
 from serve_apps.http.routes.review.review_shapes import PageLinesShape
 from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.search.pipeline import SearchPipeline
+from tests.evals.correction_walk import CorrectionWalk
+from tests.evals.eval_corrections import tell_figures
+from tests.evals.report import Report
 from tests.fakes.graphs import extractor
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.ledger import Bench, LetterEmbedder, bench, worker_scope
@@ -629,3 +633,20 @@ class WhitePages:
 
     def close(self) -> None:
         """Nothing was started."""
+
+
+async def test_random_corrections_under_running_questions_are_found_soon_and_nothing_goes_stale(desk: Desk) -> None:
+    """The figures of `make eval-corrections`, without Ray."""
+    async with asyncio.timeout(120):
+        figures = await CorrectionWalk(desk.client, random.Random(3), askers=1).run(6)
+    assert len(figures.seconds) == 6 and figures.slowest <= 5, figures.seconds
+    assert max(figures.reembedded) <= 3 and sum(figures.reembedded) >= 6
+    assert figures.stale == [] and figures.citations > 12 and figures.corrected > 0
+    desk.assert_index_is_whole()
+    report = Report("corrections")
+    tell_figures(report, figures, 6)
+    assert all(one.holds for one in report.figures if one.goal)
+    figures.stale.append("old")
+    judged = Report("corrections")
+    tell_figures(judged, figures, 200)
+    assert [one.name for one in judged.figures if one.goal and not one.holds] == ["corrections", "stale citations"]
