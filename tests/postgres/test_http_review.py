@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -257,6 +257,9 @@ async def test_answers_show_the_corrected_text_and_say_that_it_was_corrected(des
     assert (cited["quote"], cited["withheld"]) == ("The lamp burns sperm whale oil.", None)
     assert [one["text_before"] for one in cited["corrections"]] == ["The lamp bums whale oil."]
     assert cited["boxes"] and cited["ocr_confidence"] == 1.0
+    asker = replace(desk.office.scope, principals=(f"user:{desk.office.emails[Role.DEVELOPER]}",))
+    assert set(await desk.api.parts.answers.corrected_since(asker, [answer["id"]])) == {answer["id"]}
+    assert await desk.api.parts.answers.corrected_since(open_office(desk.admin_dsn).scope, [answer["id"]]) == {}
     why = (await desk.client.get(f"/api/answers/{rent['id']}/why")).json()
     assert [one["quote"] for one in why["citations"]] == [one["quote"] for one in rent["citations"]], "only moved"
     assert all(one["corrections"] == [] for one in why["citations"])

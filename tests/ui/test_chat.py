@@ -224,3 +224,13 @@ def test_messages_are_grouped_by_their_run() -> None:
         ("q2", "r2", ""),
         ("q3", "r3", ""),
     ]
+
+
+def test_an_answer_whose_page_was_corrected_since_says_so() -> None:
+    rows = [("user", "When?", None), ("assistant", "In May.", "2026-01-02T03:04:05Z"), ("user", "And then?", None)]
+    messages = [
+        {"role": role, "text": text, "run_id": f"r{n // 2}", "corrected_at": at}
+        for n, (role, text, at) in enumerate(rows)
+    ]
+    found = group_by_run(messages, "keeper")
+    assert ["corrected since" in one.notice for one in found] == [True, False]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -118,6 +119,13 @@ class StoredAnswers:
             for one in kept.citations
         ]
         await tx.many(self._sql["cite"], rows)
+
+    async def corrected_since(self, scope: Scope, answers: Sequence[str]) -> dict[str, datetime]:
+        """Answers that cite a page which was corrected since, by their ids, with when it was last."""
+        if not answers:
+            return {}
+        rows = await self._db.read(scope, self._sql["corrected_since"], **scope.keys, answers=list(answers))
+        return {str(row["id"]): row["at"] for row in rows}
 
     async def why(self, scope: Scope, answer: str) -> Json:
         """An answer with the way from each claim to the file it was read from.

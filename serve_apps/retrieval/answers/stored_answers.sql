@@ -52,3 +52,10 @@ order by c.n;
 
 -- seen: Which of these documents the reader sees.
 select d.id, d.filename from documents d where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s;
+
+-- corrected_since: Of some answers those that cite a page on which somebody has corrected something since, and when last.
+select a.id, max(k.at) as at from answers a
+join answer_citations c on c.answer_id = a.id and c.workspace_id = a.workspace_id
+join page_corrections k on k.document_id = c.document_id and k.page = c.page and k.workspace_id = a.workspace_id and k.at > a.at
+where a.id = any(%(answers)s::uuid[]) and a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s
+group by a.id;

@@ -102,8 +102,9 @@ def _line_form(line: Record, version: str, edits: bool) -> SafeHtml:
     number = line["line"]
     if not edits:
         return tag("li", badge, tag("span", line["text"]), class_=class_, data_w=number)
-    told = {"name": "text", "id": f"line-{number}", "maxlength": max(LONGEST, 2 * len(line["text"])), "required": True}
-    field = tag("input", type="text", value=line["text"], aria_label=f"Line {number + 1}", **told)
+    told = {"name": "text", "id": f"line-{number}", "type": "text", "aria_label": f"Line {number + 1}"}
+    most = max(LONGEST, 2 * len(line["text"]))
+    field = tag("input", value=line["text"], maxlength=most, required=True, **told)
     seen = tag("input", type="hidden", name="page_version", value=version)
     save = tag("button", "Save", class_="aos-button small", data_act="correct", value=str(number))
     form = tag("form", badge, field, seen, save, class_="review-form")

@@ -56,8 +56,9 @@ def queue_table(body: Record, filters: Mapping[str, str]) -> SafeHtml:
 
 def queue_filters(filters: Mapping[str, str]) -> SafeHtml:
     """The form of the list; without a script it is one all the same."""
-    named = {"name": "search", "type": "search", "id": "search", "placeholder": "File name", "maxlength": 200}
-    search = tag("label", tag("span", "Search"), tag("input", **named, value=filters.get("search", "")), class_="wide")
+    named = {"name": "search", "type": "search", "id": "search", "placeholder": "File name"}
+    box = tag("input", **named, value=filters.get("search", ""), maxlength=200)
+    search = tag("label", tag("span", "Search"), box, class_="wide")
     find = tag("button", "Search", class_="aos-button primary", id="find")
     clear = tag("a", "Clear", href=HERE, class_="aos-button") if filters else None
     inside = (
