@@ -286,6 +286,19 @@ async def test_two_editors_at_once_one_is_told_that_the_page_changed(desk: Desk)
     desk.assert_index_is_whole()
 
 
+async def test_people_who_correct_several_pages_of_a_document_at_once_do_not_hinder_each_other(desk: Desk) -> None:
+    pages = [(number, line) for number in (1, 2) for line in (5,)] + [(3, 2)]
+    seen = {number: (await desk.lines(number))["page_version"] for number, _ in pages}
+    texts = {3: "| Whale oil | 12 |"}
+    bodies = [
+        (number, {"page_version": seen[number], "line": line, "text": texts.get(number, f"Written on page {number}.")})
+        for number, line in pages
+    ]
+    answers = await asyncio.gather(*(desk.send(number, body) for number, body in bodies))
+    assert [one.status_code for one in answers] == [201, 201, 201], [one.text for one in answers]
+    desk.assert_index_is_whole()
+
+
 async def test_the_same_request_again_changes_nothing(desk: Desk) -> None:
     """Whoever lost the answer sends it again, also at the same time."""
     body = {"page_version": (await desk.lines(1))["page_version"], "line": 1, "text": "Its keeper was Anna Berg."}

@@ -227,10 +227,7 @@ def test_messages_are_grouped_by_their_run() -> None:
 
 
 def test_an_answer_whose_page_was_corrected_since_says_so() -> None:
-    rows = [("user", "When?", None), ("assistant", "In May.", "2026-01-02T03:04:05Z"), ("user", "And then?", None)]
-    messages = [
-        {"role": role, "text": text, "run_id": f"r{n // 2}", "corrected_at": at}
-        for n, (role, text, at) in enumerate(rows)
-    ]
-    found = group_by_run(messages, "keeper")
+    asked = {"role": "user", "text": "When?", "run_id": "a", "corrected_at": None}
+    said = {"role": "assistant", "text": "In May.", "run_id": "a", "corrected_at": "2026-01-02T03:04:05Z"}
+    found = group_by_run([asked, said, asked | {"run_id": "b"}], "keeper")
     assert ["corrected since" in one.notice for one in found] == [True, False]

@@ -22,7 +22,7 @@ from pipelines.documents.review.line_request import LineRequest, line_edit
 from pipelines.documents.review.review_queue import PageChanged, PageVersion, ReviewQueue
 from pipelines.documents.store.page_codec import box_to_json, page_from_json, page_to_json
 
-ATTEMPTS = 4  # at a document whose index changes meanwhile
+ATTEMPTS = 8  # at a document whose index changes meanwhile
 _PAGE = ("number", "text", "words", "engine", "confidence", "attempts", "ms", "failure", "caveats")
 
 FollowUp = Literal["process", "embed", "graph"]
