@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
-        eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract \
+        eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
         packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
 
 PYTHON ?= python3.11
@@ -147,6 +147,9 @@ eval-documents-path: install ## sixty phrasings to the DOCUMENTS path: none may 
 
 eval-extract: install ## values by a JSON schema: right without a model, and grounded or flagged with one
 	$(RUN) -m tests.evals.eval_extract
+
+eval-corrections: install ## corrections of scanned pages under running questions: found soon, few chunks, nothing stale
+	$(RUN) -m tests.evals.eval_corrections
 
 eval-guard: install ## personal data and injections before they are remembered
 	$(RUN) -m tests.evals.eval_guard

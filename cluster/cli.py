@@ -25,6 +25,7 @@ from cluster.console.commands import (
     mcp_commands,
     ocr_commands,
     package_commands,
+    review_commands,
     run_commands,
     schedule_commands,
     table_commands,
@@ -55,6 +56,7 @@ app.add_typer(document_commands.documents, name="documents")
 app.add_typer(ocr_commands.ocr, name="ocr")
 app.add_typer(language_commands.languages, name="languages")
 app.add_typer(table_commands.tables, name="tables")
+app.add_typer(review_commands.review, name="review")
 app.command()(chat_command.chat)
 app.command("mcp")(mcp_commands.serve)
 app.command()(run_commands.replay)

@@ -174,7 +174,7 @@ class Page:
     number: int  # 1-based
     text: str  # what a person would read there, tables as Markdown
     words: tuple[Word, ...] = ()  # with boxes where the format has a geometry, else empty
-    engine: str = "native"  # `native`, `tesseract`, `easyocr` or `tesseract+easyocr`
+    engine: str = "native"  # `native`, `tesseract`, `easyocr` or some joined by +; `+human`: corrected by people
     confidence: float | None = None  # mean word confidence 0 to 1, None where no engine was asked
     attempts: tuple[EngineAttempt, ...] = ()  # every engine that was tried
     ms: int = 0  # time it took

@@ -59,6 +59,7 @@ from serve_apps.http.routes.operations import (
     now,
     restarts,
 )
+from serve_apps.http.routes.review import review_routes
 from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.streams import websocket
 from serve_apps.http.tracing import TracingMiddleware
@@ -79,6 +80,7 @@ _ROUTES = (
         extraction,
         documents,
         versions,
+        review_routes,
         graph,
         tables,
     ),

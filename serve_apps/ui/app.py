@@ -20,6 +20,7 @@ from serve_apps.ui.kit.api import SignInClient, open_client
 from serve_apps.ui.kit.frame import NAME
 from serve_apps.ui.kit.page import PREFIX, ConsoleContext, ConsolePage
 from serve_apps.ui.kit.theme import make_theme
+from serve_apps.ui.review.page import PAGE as REVIEW
 from serve_apps.ui.runs.page import PAGE as RUNS
 from serve_apps.ui.search.page import PAGE as SEARCH
 from serve_apps.ui.session_gc import MOST, WindowStateCollector
@@ -28,7 +29,10 @@ from serve_apps.ui.sessions import SessionStore
 from serve_apps.ui.skills.page import PAGE as SKILLS
 from serve_apps.ui.system.page import PAGE as SYSTEM
 
-PAGES: Final[Sequence[ConsolePage]] = (now.PAGE, INGEST, DOCUMENTS, CHAT, SEARCH, INDEX, RUNS, AGENTS, SKILLS, SYSTEM)
+PAGES: Final[Sequence[ConsolePage]] = (
+    *(now.PAGE, INGEST, DOCUMENTS, REVIEW, CHAT, SEARCH),
+    *(INDEX, RUNS, AGENTS, SKILLS, SYSTEM),
+)
 HERE: Final = Path(__file__).parent
 FILES: Final = {"console.css": "text/css", "console.js": "text/javascript", "icon.svg": "image/svg+xml"}
 LONGEST_QUEUE: Final = 512

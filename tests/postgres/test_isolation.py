@@ -210,12 +210,16 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
 
 QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven turns"], "source": "vault.txt"}]}
 
+PAGE_SEEN = {"page_version": f"{'0' * 32}.0"}
+
 # What routes want in their bodies before they look for the object.
 BODIES: dict[str, Any] = {
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
     "POST /api/documents/{document_id}/extract": {"schema": {"properties": {"opens": {"type": "string"}}}},
+    "POST /api/documents/{document_id}/pages/{number}/corrections": {**PAGE_SEEN, "line": 0, "text": "of b"},
+    "PUT /api/documents/{document_id}/pages/{number}/review": PAGE_SEEN,
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},

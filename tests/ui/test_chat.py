@@ -224,3 +224,10 @@ def test_messages_are_grouped_by_their_run() -> None:
         ("q2", "r2", ""),
         ("q3", "r3", ""),
     ]
+
+
+def test_an_answer_whose_page_was_corrected_since_says_so() -> None:
+    asked = {"role": "user", "text": "When?", "run_id": "a", "corrected_at": None}
+    said = {"role": "assistant", "text": "In May.", "run_id": "a", "corrected_at": "2026-01-02T03:04:05Z"}
+    found = group_by_run([asked, said, asked | {"run_id": "b"}], "keeper")
+    assert ["corrected since" in one.notice for one in found] == [True, False]

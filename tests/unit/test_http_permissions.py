@@ -84,6 +84,9 @@ EXPECTED = {
         GET /api/documents/{document_id}/pages/{number}
         GET /api/documents/{document_id}/pages/{number}/image
         GET /api/documents/{document_id}/delete-impact
+        GET /api/review/pages
+        GET /api/documents/{document_id}/pages/{number}/lines
+        GET /api/documents/{document_id}/pages/{number}/corrections
         GET /api/documents/{document_id}/versions
         GET /api/documents/{document_id}/versions/{version_id}/pages
         GET /api/documents/{document_id}/versions/{version_id}/pages/{number}
@@ -131,6 +134,8 @@ EXPECTED = {
         POST /api/documents/links
         POST /api/documents/{document_id}/process
         POST /api/documents/{document_id}/reprocess
+        PUT /api/documents/{document_id}/pages/{number}/review
+        POST /api/documents/{document_id}/pages/{number}/corrections
         GET /api/generations
         GET /api/golden-sets
         GET /api/golden-sets/{set_id}

@@ -23,8 +23,8 @@ where m.version_id = %(version)s and m.workspace_id = %(workspace)s and m.embedd
 delete from document_chunks where document_id = %(document)s and workspace_id = %(workspace)s
   and version_id <> %(version)s;
 
--- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now, and what depends
--- on the chunks around them. Chunks from before there were metrics stay as they are: a re-index would rewrite every row
+-- put_chunks: Write the chunks of one version; of those that are there, how their pages were read by now, where they stand
+-- in a text that was read anew, and what depends on the chunks around them. Chunks from before there were metrics stay as they are: a re-index would rewrite every row
 -- of the index for them.
 insert into document_chunks as there (id, document_id, version_id, tenant_id, workspace_id, readers, chunker,
                                       chunk_index, text, search_text, page_start, page_end, spans, boxes, headings,
@@ -40,9 +40,11 @@ from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_tex
     as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata, language),
     reading_of(%(version)s, c.page_start, c.page_end) r
 on conflict (id) do update set engine = excluded.engine, confidence = excluded.confidence, caveats = excluded.caveats,
-    metadata = excluded.metadata
-where (there.engine, there.confidence, there.caveats)
-      is distinct from (excluded.engine, excluded.confidence, excluded.caveats)
+    metadata = excluded.metadata, spans = excluded.spans, boxes = excluded.boxes, headings = excluded.headings,
+    search_text = excluded.search_text, page_start = excluded.page_start, page_end = excluded.page_end
+where (there.engine, there.confidence, there.caveats, there.spans, there.boxes, there.search_text)
+      is distinct from (excluded.engine, excluded.confidence, excluded.caveats, excluded.spans, excluded.boxes,
+                        excluded.search_text)
    or there.metadata <> excluded.metadata and (there.metadata ? 'metrics' or excluded.metadata ? 'parent');
 
 -- note_stemmers: In which languages the words of the workspace's chunks are cut by now.

@@ -102,7 +102,7 @@ class IngestionRunner:
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._chunk, self._exact_scope = read, chunk, exact_scope
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
-        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild), graph
+        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph), graph
         self._vision = vision
         self._verdicts = JobReporter(jobs, store)
         self._held, self._crowd, self._clock = held, crowd, clock

@@ -10,6 +10,7 @@ from typing import Any
 from cluster.basics.errors import Invalid, NotFound
 from cluster.state.work.jobs import ClaimedJob, JobLease, JobLedger, WorkUnit
 from pipelines.documents.document import DocumentId
+from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.sources.files import iter_files
@@ -22,8 +23,10 @@ UNITS_A_WRITE = 1000
 class JobPlanner:
     """Writes the units a job begins with; a plan that was interrupted is made again, and units are written once."""
 
-    def __init__(self, jobs: JobLedger, generations: IndexGenerations, rebuild: IndexRebuild) -> None:
-        self._jobs, self._generations, self._rebuild = jobs, generations, rebuild
+    def __init__(
+        self, jobs: JobLedger, generations: IndexGenerations, rebuild: IndexRebuild, graph: GraphStage | None = None
+    ) -> None:
+        self._jobs, self._generations, self._rebuild, self._graph = jobs, generations, rebuild, graph
 
     async def plan(self, job: ClaimedJob, recipe: IndexRecipe) -> Mapping[str, Any]:
         """Write the units and return what is to be added to the job's payload.
@@ -47,6 +50,8 @@ class JobPlanner:
                 await self._plan_versions(job.lease, agent=job.payload.get("agent_id"), only_pending=pending)
             case "process":  # queued by a version of this program that did not read the file again
                 await self._plan_document(job.lease, DocumentId(job.payload["document_id"]))
+            case "graph":
+                await self._plan_graph(job.lease, DocumentId(job.payload["document_id"]))
             case _:
                 raise Invalid(f"no worker knows jobs of kind {job.kind}")
         async with self._jobs.writing(job.lease) as tx:
@@ -77,6 +82,13 @@ class JobPlanner:
         if version is None:
             raise NotFound(f"document {document} has nothing that was read", fix="Ingest its file again.")
         await self._expect_units(lease, INDEX, [WorkUnit(version, version)])
+
+    async def _plan_graph(self, lease: JobLease, document: DocumentId) -> None:
+        """Only the graph, of a document whose text was corrected; its index is as it should be."""
+        version = await self._generations.current_version(lease.scope, document)
+        if version is not None and self._graph is not None:
+            async with self._jobs.writing(lease) as tx:
+                await self._graph.expect(tx, lease, version)
 
     async def _expect_units(self, lease: JobLease, stage: str, units: list[WorkUnit]) -> None:
         async with self._jobs.writing(lease) as tx:

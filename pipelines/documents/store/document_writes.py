@@ -14,6 +14,7 @@ from configs.sections import ChunkSettings
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id, version_id
 from pipelines.documents.store.chunk_strategies import ChosenStrategies, ChunkStrategies, with_strategy
 from pipelines.documents.store.encoding import code_of
+from pipelines.documents.store.kept_corrections import put_corrections
 from pipelines.documents.store.ocr_languages import OcrLanguages
 from pipelines.documents.store.page_codec import failure_to_json, page_from_json, page_to_json
 from pipelines.documents.store.page_quota import refuse_beyond
@@ -165,11 +166,12 @@ class DocumentStore:
         await self.link(tx, scope, arrival)
 
     async def put_pages(self, tx: Transaction, scope: Scope, pages: Sequence[StoredPage], fingerprint: str) -> None:
-        """Write pages; those of a document that was deleted meanwhile are left out."""
-        rows = [(stored.version, page_to_json(stored.page)) for stored in pages]
+        """Write pages, as people have corrected them; those of a document that was deleted meanwhile are left out."""
         told = [stored.options.as_json() for stored in pages]
-        versions = sorted({version for version, _ in rows})
+        versions = sorted({stored.version for stored in pages})
         await lock_corpus(tx, scope)
+        corrected = await put_corrections(tx, scope, [(one.version, one.page) for one in pages])
+        rows = [(version, page_to_json(page)) for version, page in corrected]
         await tx.run(self._sql["reread"], **scope.keys, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(

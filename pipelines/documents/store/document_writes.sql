@@ -121,7 +121,9 @@ join document_versions v on v.id = p.version_id and v.workspace_id = %(workspace
 on conflict (version_id, number) do update set
     text = excluded.text, words = excluded.words, engine = excluded.engine, confidence = excluded.confidence,
     attempts = excluded.attempts, ms = excluded.ms, fingerprint = excluded.fingerprint, failure = excluded.failure,
-    caveats = excluded.caveats, reading = excluded.reading, read_at = now();
+    caveats = excluded.caveats, reading = excluded.reading, read_at = now(), revision = pages.revision + 1,
+    reviewed_at = case when pages.text = excluded.text then pages.reviewed_at end,
+    reviewed_by = case when pages.text = excluded.text then pages.reviewed_by end;
 
 -- load_pages: The stored pages of a version in order.
 select number, text, words, engine, confidence, attempts, ms, failure, caveats from pages

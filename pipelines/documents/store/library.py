@@ -83,7 +83,7 @@ class DocumentLibrary:
 
     async def page_of(self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the list, newest first, and how many there are."""
-        search = None if wanted.search is None else f"%{_like_literal(wanted.search)}%"
+        search = None if wanted.search is None else f"%{like_literal(wanted.search)}%"
         named: dict[str, Any] = {"workspace": scope.workspace, "status": wanted.status, "file_type": wanted.file_type}
         named |= {"search": search, "since": wanted.since, "before": wanted.before}
         async with self._db.transaction(scope) as tx:
@@ -224,6 +224,6 @@ def _arriving_fields(row: Row | None) -> dict[str, str]:
     return {} if row is None else {"arriving": row["location"], "job": str(row["job"])}
 
 
-def _like_literal(text: str) -> str:
+def like_literal(text: str) -> str:
     """For `like`: its signs stand for themselves."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -27,7 +27,7 @@ Json = Any
 
 def words_to_json(words: Sequence[Word]) -> list[Json]:
     """`[start, text, x0, y0, x1, y1, confidence]` a word, four decimals."""
-    return [[w.start, w.text, *_box_edges(w.box), round(w.confidence, 4)] for w in words]
+    return [[w.start, w.text, *box_to_json(w.box), round(w.confidence, 4)] for w in words]
 
 
 def words_from_json(rows: Sequence[Json]) -> tuple[Word, ...]:
@@ -99,7 +99,7 @@ def page_from_json(row: Mapping[str, Json]) -> Page:
 def chunk_to_json(chunk: Chunk) -> dict[str, Json]:
     """A chunk as it travels and is stored."""
     spans = [[s.page, s.start, s.end] for s in chunk.spans]
-    boxes = [[b.page, *_box_edges(b.box)] for b in chunk.boxes]
+    boxes = [[b.page, *box_to_json(b.box)] for b in chunk.boxes]
     plain = {"ordinal": chunk.ordinal, "text": chunk.text, "headings": list(chunk.headings), "method": chunk.method}
     metrics = None if chunk.metrics is None else asdict(chunk.metrics)
     return plain | {"spans": spans, "boxes": boxes, "metrics": metrics, "parent": _parent_to_json(chunk.parent)}
@@ -129,7 +129,8 @@ def search_text(chunk: Chunk) -> str:
     return "\n".join([*above, chunk.text])
 
 
-def _box_edges(box: Box) -> list[float]:
+def box_to_json(box: Box) -> list[float]:
+    """`[x0, y0, x1, y1]`, four decimals."""
     return [round(edge, 4) for edge in (box.x0, box.y0, box.x1, box.y1)]
 
 

@@ -87,6 +87,7 @@ class VersionRevisions:
         key = VersionId(version["version"])
         pages = {"numbers": list(kept), "ids": [page_id(key, number) for number in kept]}
         carried = {"version": key, "base": base, "workspace": scope.workspace, **pages}
+        await tx.run(self._sql["carry_unplaced"], **{n: v for n, v in carried.items() if n != "ids"})
         return {row["number"] for row in await tx.all(self._sql["carry"], **carried)}
 
     async def drop_abandoned(self, tx: Transaction, scope: Scope, document: str, *, but: str | None = None) -> None:

@@ -75,12 +75,17 @@ where v.document_id = %(document)s and v.workspace_id = %(workspace)s and d.id =
 
 -- carry: Take over pages that are not to be read again, with all that is known of their reading.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence, attempts,
-                   ms, fingerprint, failure, caveats, read_at, reading)
+                   ms, fingerprint, failure, caveats, read_at, reading, revision, reviewed_at, reviewed_by)
 select %(version)s, p.number, n.id, p.document_id, p.tenant_id, p.workspace_id, p.text, p.words, p.engine, p.confidence,
-       p.attempts, p.ms, p.fingerprint, p.failure, p.caveats, p.read_at, p.reading
+       p.attempts, p.ms, p.fingerprint, p.failure, p.caveats, p.read_at, p.reading, p.revision,
+       p.reviewed_at, p.reviewed_by
 from unnest(%(numbers)s::int[], %(ids)s::text[]) as n(number, id)
 join pages p on p.version_id = %(base)s and p.workspace_id = %(workspace)s and p.number = n.number
 returning number;
+
+-- carry_unplaced: A correction that has no place on a page has none where that page is taken over.
+update page_corrections c set unplaced_in = array_append(array_remove(c.unplaced_in, %(version)s), %(version)s)
+where c.workspace_id = %(workspace)s and c.page = any(%(numbers)s::int[]) and %(base)s = any(c.unplaced_in);
 
 -- same: Of new readings whose pages all came to what the version before has, that version; not where a page has failed
 -- in this job, which may be retried.

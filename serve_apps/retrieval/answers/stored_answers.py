@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import sha256
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,6 +14,7 @@ from cluster.basics.ids import uuid_of
 from cluster.basics.scope import Role, Scope
 from cluster.state.canonical_json import normalize_json
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from pipelines.documents.corrections.followed_quote import follow_quote, hash_quote
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim, DroppedClaim, SourceConflict, as_said
 from serve_apps.retrieval.answers.quote import describe_quote, page_of
@@ -95,7 +96,7 @@ class StoredAnswers:
             **{name: getattr(kept, name) for name in _KEPT},
             readers=_answer_readers(scope),
             user=scope.user,
-            hash=_hash_text(" ".join(kept.question.casefold().split())),
+            hash=hash_quote(" ".join(kept.question.casefold().split())),
             claims=Jsonb(normalize_json(claims)),
             conflicts=Jsonb(normalize_json(conflicts)),
             dropped=Jsonb([{"text": one.text, "why": one.why} for one in kept.dropped]),
@@ -113,11 +114,18 @@ class StoredAnswers:
                 "page": one["page"],
                 "start": one["start"],
                 "end": one["end"],
-                "hash": _hash_text(one["quote"]),
+                "hash": hash_quote(one["quote"]),
             }
             for one in kept.citations
         ]
         await tx.many(self._sql["cite"], rows)
+
+    async def corrected_since(self, scope: Scope, answers: Sequence[str]) -> dict[str, datetime]:
+        """Answers that cite a page which was corrected since, by their ids, with when it was last."""
+        if not answers:
+            return {}
+        rows = await self._db.read(scope, self._sql["corrected_since"], **scope.keys, answers=list(answers))
+        return {str(row["id"]): row["at"] for row in rows}
 
     async def why(self, scope: Scope, answer: str) -> Json:
         """An answer with the way from each claim to the file it was read from.
@@ -176,10 +184,6 @@ def _answer_readers(scope: Scope) -> list[str]:
     return [*(one for one in scope.principals if one.startswith("user:")), f"role:{Role.ADMIN}"]
 
 
-def _hash_text(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
-
-
 def _search_record(results: SearchResults) -> Json:
     """Search as it is stored with an answer: hits with engines and scores, and the stages. No text."""
     shown = ("keyword_engine", "vector", "rerank", "fallback", "total")
@@ -226,23 +230,28 @@ def _visible_value(citations: Mapping[int, Json], n: int, value: str) -> str | N
 
 def _visible_citation(row: Row) -> Json:
     if row["filename"] is None:
-        return {**dict.fromkeys(_WHERE), "n": row["n"], "boxes": [], "caveats": [], "withheld": WITHHELD}
+        nothing: Json = {"n": row["n"], "boxes": [], "caveats": [], "corrections": [], "withheld": WITHHELD}
+        return {**dict.fromkeys(_WHERE), **nothing}
     start, end = row["first_char"], row["end_char"]
-    same = row["text"] is not None and _hash_text(row["text"][start:end]) == row["quote_hash"]
-    boxes, sure = describe_quote(page_of(row), start, end) if same else ((), None)
+    found = None
+    if row["text"] is not None:
+        found = follow_quote(page_of(row), start, end, row["quote_hash"], row["corrections"])
+    start, end = (found.start, found.end) if found else (start, end)
+    boxes, sure = describe_quote(page_of(row), start, end) if found else ((), None)
     job = {name: row[f"job_{name}"] for name in ("id", "kind", "state", "finished_at")}
     return {
         **{name: row[name] for name in _SEEN},
         "start": start,
         "end": end,
         "chunk": {"id": row["chunk_id"], "index": row["chunk_index"], "headings": row["headings"]},
-        "quote": row["text"][start:end] if same else None,
+        "quote": row["text"][start:end] if found else None,
+        "corrections": list(found.corrections) if found else [],
         "boxes": [[one.page, one.box.x0, one.box.y0, one.box.x1, one.box.y1] for one in boxes],
         "ocr_confidence": sure,
         "page_confidence": row["confidence"],
         "job": job if row["job_id"] else None,
         "url": f"/api/documents/{row['document_id']}/versions/{row['version_id']}/pages/{row['page']}",
-        "withheld": None if same else CHANGED,
+        "withheld": None if found else CHANGED,
     }
 
 
@@ -253,5 +262,5 @@ _SEEN = (
 _WHERE = (
     "n", "document_id", "version_id", "filename", "is_current", "page", "kind", "start", "end", "chunk", "quote",
     "boxes", "ocr_confidence", "engine", "page_confidence", "caveats", "attempts", "fingerprint", "read_at",
-    "file_hash", "job", "url", "withheld",
+    "file_hash", "job", "url", "withheld", "corrections",
 )  # fmt: skip

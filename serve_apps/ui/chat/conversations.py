@@ -17,6 +17,7 @@ from serve_apps.ui.kit.problem import ApiProblem
 LISTED: Final = 20
 MESSAGES: Final = 40
 IN_FULL: Final = 8  # answers whose events are read; older ones are shown as text
+CORRECTED: Final = "A page that this answer cites was corrected since; its sources lead to what the page says now."
 ALIVE: Final = frozenset({"queued", "running"})
 
 
@@ -77,6 +78,8 @@ def group_by_run(messages: Sequence[Record], agent: str) -> list[ChatExchange]:
         if not found or found[-1].turn.text or (run and found[-1].turn.run not in ("", run)):
             found.append(ChatExchange("", agent, TurnProgress(run=run)))
         found[-1].turn.text, found[-1].turn.state = str(message["text"]), "completed"
+        if message.get("corrected_at"):
+            found[-1].notice = CORRECTED
     return found
 
 

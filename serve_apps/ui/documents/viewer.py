@@ -83,14 +83,15 @@ def _picture_sheet(page: Record, words: Sequence[PageWord], passage: LinkedPassa
     over = []
     for n, word in enumerate(words):
         class_, title = f"w {confidence_class(word.confidence)}", f"{word.text} · {format_percent(word.confidence)}"
-        over.append(tag("i", class_=class_, style=_box_style(word.box), data_w=n, title=title))
-    marks = [tag("b", class_="doc-passage", style=_box_style(box), title="The passage") for box in passage.boxes]
+        over.append(tag("i", class_=class_, style=box_style(word.box), data_w=n, title=title))
+    marks = [tag("b", class_="doc-passage", style=box_style(box), title="The passage") for box in passage.boxes]
     note = tag("p", "The picture of this page cannot be drawn.", class_="doc-note", role="status")
     sheet = tag("div", picture, marks, over, note, class_="doc-sheet")
     return tag("div", sheet, class_="doc-scroll doc-picture", tabindex=0, aria_label="Picture", role="region")
 
 
-def _box_style(box: tuple[float, float, float, float]) -> str:
+def box_style(box: tuple[float, float, float, float]) -> str:
+    """The place of a rectangle, given in fractions, over the picture."""
     x0, y0, x1, y1 = (one * 100 for one in box)
     return f"left:{x0:.2f}%;top:{y0:.2f}%;width:{x1 - x0:.2f}%;height:{y1 - y0:.2f}%"
 

@@ -41,6 +41,7 @@ KINDS: Final = {
     "process": "Processing",
     "reindex": "Re-index",
     "embed": "Embedding",
+    "graph": "Graph after corrections",
 }
 
 

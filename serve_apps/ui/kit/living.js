@@ -87,6 +87,17 @@ element.addEventListener("keydown", (event) => {
   next.focus();
 });
 
+// A key of its own for a link, wherever nobody writes; Escape leaves a field.
+addEventListener("keydown", (event) => {
+  if (!element.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
+  const field = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (field && event.key === "Escape" && element.contains(field)) field.blur();
+  const link = field ? null : element.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
+  if (!link) return;
+  event.preventDefault();
+  link.click();
+});
+
 element.addEventListener("error", (event) => {
   if (event.target.tagName === "IMG") event.target.closest(".doc-sheet")?.classList.add("nopicture");
 }, true);

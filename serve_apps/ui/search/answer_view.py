@@ -129,7 +129,9 @@ def _evidence_chain(console: ConsoleContext, one: Citation) -> SafeHtml:
         withheld = _chain_station("Passage", state_badge("withheld", "amber"), one["withheld"])
         return tag("div", withheld, class_="lab-chain")
     job, place = one["job"], _chunk_place(one["chunk"]) if one["chunk"] else None
-    passage = _chain_station(f"Passage [{one['n']}]", tag("q", one["quote"] or ""), place, kind="quote")
+    passage = _chain_station(
+        f"Passage [{one['n']}]", tag("q", one["quote"] or ""), place, _corrections_since(one), kind="quote"
+    )
     where = link_to(f"{one['filename']}, p. {one['page']}", _citation_address(console, one))
     page = _chain_station("Page", where, _page_thumbnail(one))
     hash_ = tag("code", (one["file_hash"] or "–")[:12], title=f"SHA-256 {one['file_hash']}")
@@ -140,6 +142,15 @@ def _evidence_chain(console: ConsoleContext, one: Citation) -> SafeHtml:
         link = link_to(job["kind"], console.link("ingest", job=job["id"]))
         made = _chain_station("Job", link, state_badge(job["state"]), format_moment(job["finished_at"]))
     return tag("div", passage, page, _engine_station(one), file, made, class_="lab-chain")
+
+
+def _corrections_since(one: Citation) -> SafeHtml | None:
+    """A passage that somebody has corrected since; the answer's own words may be of the text before."""
+    found = one.get("corrections") or ()
+    if not found:
+        return None
+    before = tag("small", "It said: ", tag("q", found[0]["text_before"]))
+    return tag("div", state_badge("corrected since", "amber"), before)
 
 
 def _chunk_place(chunk: Record) -> str:

@@ -45,6 +45,7 @@ PAGE_TASKS: Final[Mapping[str, str]] = {
     "": "test_door.py::test_first_sign_in_to_now_and_back",
     "ingest": "test_ingest.py::test_a_folder_is_estimated_scanned_and_its_failures_explained",
     "documents": "test_documents.py::test_a_document_is_found_read_and_its_passage_shown_by_keyboard",
+    "review": "test_review.py::test_a_line_is_corrected_beside_its_picture_and_found",
     "chat": "test_chat.py::test_without_a_model_the_documents_answer_and_the_conversation_is_kept",
     "search": "test_search.py::test_a_question_is_followed_answered_kept_and_run",
     "index": "test_search.py::test_the_next_index_is_built_held_back_and_switched_to",

@@ -94,6 +94,7 @@ def addresses(stock: Stock) -> Mapping[str, tuple[str, ...]]:
         "": ("",),
         "ingest": ("ingest", f"ingest?job={stock.job}"),
         "documents": ("documents", f"documents?id={stock.document}"),
+        "review": ("review", f"review?document={stock.document}&page=1"),
         "chat": ("chat",),
         "search": ("search",),
         "index": ("index",),

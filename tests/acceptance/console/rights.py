@@ -70,6 +70,11 @@ OFFERS: Final[Mapping[str, Offer]] = {
         ),
         sometimes=("button Unlink",),
     ),
+    "review": Offer(
+        everybody=("searchbox Search", "combobox Why", "combobox State", "button Search"),
+        more=("textbox Line *", "button Save", "button Fine as it is"),
+        sometimes=("button Look at it again",),
+    ),
     "chat": Offer(
         everybody=(
             "textbox Your message*", "button Send", "combobox Agent*", "radio Whatever fits", "radio Documents only",

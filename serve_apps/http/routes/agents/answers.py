@@ -161,10 +161,20 @@ class WhyJob(BaseModel):
     finished_at: datetime | None
 
 
+class CitedCorrection(BaseModel):
+    """A line that somebody corrected since the answer was given: what it said then, and what it says."""
+
+    at: datetime
+    text_before: str
+    text_after: str
+
+
 class WhyCitation(BaseModel):
     """A place on a page as it is now; `withheld` says why its passage is not shown, and then nothing else is.
 
-    `attempts` are the engines that were tried on the page, `fingerprint` the settings it was read with.
+    `attempts` are the engines that were tried on the page, `fingerprint` the settings it was read with. `corrections`
+    are those of the passage since the answer was given; where there are some, the answer's words may be of the text
+    before.
     """
 
     n: int
@@ -190,6 +200,7 @@ class WhyCitation(BaseModel):
     read_at: datetime | None
     job: WhyJob | None
     url: str | None
+    corrections: list[CitedCorrection]
 
 
 class Why(BaseModel):

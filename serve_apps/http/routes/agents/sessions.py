@@ -74,7 +74,11 @@ class SessionList(BaseModel):
 
 
 class MessageShape(BaseModel):
-    """Message with personal data masked; `findings` counts what was masked or marked, by kind."""
+    """Message with personal data masked; `findings` counts what was masked or marked, by kind.
+
+    `corrected_at`: when somebody last corrected a page that it cites, since it was written;
+    `GET /api/answers/{run_id}/why` then shows its citations as they are now.
+    """
 
     seq: int
     role: Speaker
@@ -82,6 +86,7 @@ class MessageShape(BaseModel):
     run_id: UUID | None
     findings: dict[str, int]
     created_at: datetime
+    corrected_at: datetime | None = None
 
 
 class MessageList(BaseModel):
@@ -152,7 +157,19 @@ async def messages(
 ) -> MessageList:
     """List the messages of a conversation, oldest first."""
     stored = await parts.conversations.messages(me.scope, session_id, after=after, limit=limit)
-    return MessageList(items=[copy_fields(MessageShape, one, run_id=one.run, created_at=one.at) for one in stored])
+    corrected = await parts.answers.corrected_since(me.scope, [str(one.run) for one in stored if one.run])
+    return MessageList(
+        items=[
+            copy_fields(
+                MessageShape,
+                one,
+                run_id=one.run,
+                created_at=one.at,
+                corrected_at=corrected.get(str(one.run)) if one.role == "assistant" else None,
+            )
+            for one in stored
+        ]
+    )
 
 
 @router.patch("/api/sessions/{session_id}", dependencies=[READ])

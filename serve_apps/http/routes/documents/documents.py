@@ -1,20 +1,23 @@
 """Documents: list, show, their text and pages, what a deletion takes along, and the deletion."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime
 
 from cluster.basics.errors import NotFound
+from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.document import Span, Status
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.library import DocumentFilter
+from pipelines.documents.store.page_codec import words_from_json
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
+from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.document_shapes import (
@@ -28,6 +31,7 @@ from serve_apps.http.routes.documents.document_shapes import (
     Stats,
     fix_of,
 )
+from serve_apps.http.routes.review.confidence_overlay import draw_confidence
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -110,16 +114,36 @@ async def page(document_id: DocumentInPath, number: PageInPath, me: Me, parts: I
     dependencies=[READ],
 )
 async def image(
-    document_id: DocumentInPath, number: PageInPath, me: Me, parts: Its, dpi: Annotated[int, Query(ge=36, le=300)] = 110
+    document_id: DocumentInPath,
+    number: PageInPath,
+    me: Me,
+    parts: Its,
+    dpi: Annotated[int, Query(ge=36, le=300)] = 110,
+    overlay: Annotated[
+        Literal["confidence"] | None, Query(description="Boxes over the words, coloured by how sure OCR was of them.")
+    ] = None,
 ) -> Response:
-    """The picture of a page, drawn from the file that was read; 409 with reason `changed` where that is another now."""
+    """The picture of a page, drawn from the file that was read; 409 with reason `changed` where that is another now.
+
+    With an overlay, words below ocr.confidence_threshold are red, and those that a person has corrected are green.
+    """
     row = await parts.library.require(me.scope, document_id)
     if row["version_id"] is None or number > row["page_count"]:
         raise NotFound(f"page {number} of document {document_id}")
+    over = await _overlay_of(parts, me, document_id, number) if overlay else lambda png: png
     path = parts.blobs.path(Location(row["location"]))
-    png = await parts.pictures.draw(path, row["file_hash"], row["kind"], number, dpi)
+    png = await parts.pictures.draw(path, row["file_hash"], row["kind"], number, dpi, over)
     # The address stays the same when another version comes, so it is asked for again.
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
+
+
+async def _overlay_of(
+    parts: AppDependencies, me: WorkspaceMember, document: str, number: int
+) -> Callable[[bytes], bytes]:
+    """Draws the words of a page over its picture; nothing where the format has no geometry."""
+    page = (await parts.library.page(me.scope, document, number))["page"]
+    words = words_from_json(page["words"])
+    return lambda png: draw_confidence(png, words, parts.ocr.confidence_threshold)
 
 
 @router.get("/api/documents/{document_id}/delete-impact", dependencies=[READ])

@@ -1,6 +1,7 @@
 """Pictures of pages: drawn one at a time in a thread of its own, from the very bytes that were read."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
@@ -31,8 +32,16 @@ class OneByOne:
         self._drawer, self._most, self._waiting = drawer, most, 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pictures")
 
-    async def draw(self, path: Path, file_hash: str, kind: str, number: int, dpi: int) -> bytes:
-        """A PNG of one 1-based page, from bytes that still have this hash.
+    async def draw(
+        self,
+        path: Path,
+        file_hash: str,
+        kind: str,
+        number: int,
+        dpi: int,
+        over: Callable[[bytes], bytes] = lambda png: png,
+    ) -> bytes:
+        """A PNG of one 1-based page, from bytes that still have this hash; `over` draws on it, in the same thread.
 
         Raises:
             FileChanged: the bytes are not those with this hash any more, or are gone.
@@ -44,7 +53,8 @@ class OneByOne:
         self._waiting += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, self._draw_page, path, file_hash, Kind(kind), number, dpi)
+            page = (path, file_hash, Kind(kind), number, dpi)
+            return await loop.run_in_executor(self._thread, lambda: over(self._draw_page(*page)))
         finally:
             self._waiting -= 1
 

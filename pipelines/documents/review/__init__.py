@@ -1,0 +1,1 @@
+"""Reviewing what was read: the queue of doubtful pages, and corrections with all that follows from them."""
