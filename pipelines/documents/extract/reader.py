@@ -14,6 +14,7 @@ from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
 from pipelines.documents.cpu_pulses import SharedPace
 from pipelines.documents.document import FailureReason, Page, Unreadable
+from pipelines.documents.extract.containers.unpacked import UnpackedMembers, failed_unpacking
 from pipelines.documents.extract.opened import PageImageReader
 from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from pipelines.documents.sources.files import hash_file
@@ -21,7 +22,7 @@ from pipelines.documents.sources.sniff import Kind
 
 STAGE = "read"
 LOW_PATIENCE = 4
-EXTRACTION = 7
+EXTRACTION = 8
 """Count up when the same bytes would give another text."""
 
 _LIBRARIES = (
@@ -124,6 +125,20 @@ class DocumentReader:
                 "(AOS_READ_MAX_PAGES)",
             )
         return FileSurvey(kind, file_hash, size, pages)
+
+    def unpack(
+        self, path: Path, kind: Kind, folder: Path | None, *, encoding: str | None = None, language: str | None = None
+    ) -> UnpackedMembers:
+        """Members of a container, their bytes in files of a folder, which is emptied before.
+
+        Without a folder nothing is unpacked, and the caveats say so. Members that could not be looked at are a caveat.
+        """
+        seconds = self._read.open_seconds
+        try:
+            found: UnpackedMembers = self._call_child("unpack", path, kind, folder, encoding, language, seconds=seconds)
+        except Unreadable as error:
+            return failed_unpacking(kind, error)
+        return found
 
     def read(
         self,
