@@ -4,18 +4,22 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
-from cluster.basics.scope import Scope
+from cluster.basics.scope import Role, Scope
 from cluster.state.work.jobs import JobId, JobLane, JobState
 from configs.sections import ReadSettings
-from pipelines.documents.document import document_id
+from pipelines.documents.document import FailureReason, Unreadable, document_id
+from pipelines.documents.extract.containers.unpacked import UnpackedMembers, failed_unpacking
 from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult
+from pipelines.documents.sources.sniff import Kind
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.library import DocumentFilter, DocumentLibrary
 from tests.fakes.containers import OpeningReader, mail_bytes, zip_bytes
 from tests.fakes.corpus import open_agent
+from tests.fakes.http import Api, open_office
 from tests.fakes.ledger import Bench
 from tests.fakes.reading import WorkerKilled
 
@@ -325,3 +329,64 @@ async def test_members_are_linked_to_the_agents_of_their_archive(
     await opening.run()
     rows = await opening.rows(scope, "select count(*) as n from document_agent_links")
     assert rows[0]["n"] == 8
+
+
+async def test_what_is_said_of_members_is_mended_when_it_is_no_longer_so(
+    opening: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.zip").write_bytes(zip_bytes({"1.txt": "one", "2.txt": "two"}))
+    opening.reader = OpeningReader(limits=ReadSettings(archive_members=1))
+    await opening.scan(scope, folder)
+    assert await parents(opening, scope) == {"a.zip": (None, "partial"), "1.txt": ("a.zip", "completed")}
+    opening.reader = OpeningReader()
+    await opening.scan(scope, folder)
+    assert {name: state for name, (_, state) in (await parents(opening, scope)).items()} == dict.fromkeys(
+        ("a.zip", "1.txt", "2.txt"), "completed"
+    )
+
+
+class BlindReader(OpeningReader):
+    """Cannot look into containers."""
+
+    def unpack(self, path: Path, kind: Kind, folder: Path | None, **text: str | None) -> UnpackedMembers:
+        return failed_unpacking(kind, Unreadable(FailureReason.CRASHED, "the reading process ended"))
+
+
+async def test_members_stay_where_nobody_could_look_into_their_container(
+    opening: Bench, scope: Scope, box: Path
+) -> None:
+    await opening.scan(scope, box)
+    opening.reader = BlindReader()
+    await opening.scan(scope, box)
+    found = await parents(opening, scope)
+    assert found == ALL | {"docs.zip": (None, "partial")}
+
+
+async def test_an_uploaded_archive_is_shown_deleted_and_read_again_with_what_came_out_of_it(
+    api: Api, operator: httpx.AsyncClient, admin_dsn: str, worker: Bench, tmp_path: Path
+) -> None:
+    worker.reader = OpeningReader()
+    letter = mail_bytes("See the plan.", {"plan.txt": b"Berth nine is closed."})
+    data = zip_bytes({"contract.txt": "The contract runs for one year.", "a.eml": letter})
+    sent = await operator.post("/api/documents/upload", files={"file": ("docs.zip", data)})
+    assert sent.status_code == 202, sent.text
+    archive = sent.json()["document_id"]
+    await worker.run(JobLane.SMALL)
+    body = (await operator.get("/api/documents/", params={"parent": archive})).json()
+    assert {one["filename"] for one in body["items"]} == {"contract.txt", "a.eml"} and body["total"] == 2
+    mail = next(one["id"] for one in body["items"] if one["filename"] == "a.eml")
+    shown_mail = (await operator.get(f"/api/documents/{mail}")).json()
+    assert (shown_mail["parent_id"], shown_mail["parent_filename"], shown_mail["members"]) == (archive, "docs.zip", 1)
+    other = await api.sign_in(open_office(admin_dsn).emails[Role.ADMIN])
+    assert (await other.get(f"/api/documents/{mail}")).status_code == 404
+    assert (await other.get("/api/documents/", params={"parent": archive})).json()["total"] == 0
+    again = await operator.post(f"/api/documents/{mail}/reprocess")
+    assert again.status_code == 202, again.text
+    await worker.run(JobLane.SMALL)
+    assert (await operator.get(f"/api/jobs/{again.json()['job_id']}")).json()["state"] == "completed"
+    impact = (await operator.get(f"/api/documents/{archive}/delete-impact")).json()
+    assert (impact["members"], impact["pages"]) == (3, 4)
+    assert (await operator.delete(f"/api/documents/{archive}")).json()["members"] == 3
+    assert (await operator.get("/api/documents/")).json()["total"] == 0 and stored_bytes(tmp_path) == []

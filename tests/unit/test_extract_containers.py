@@ -18,7 +18,7 @@ from pipelines.documents.extract.containers.members import MOST_NAME, clean_memb
 from pipelines.documents.extract.containers.unpacked import CONTAINERS, UnpackedMembers, failed_unpacking
 from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from pipelines.documents.sources.sniff import Kind, sniff_kind
-from tests.fakes import files
+from tests.fakes import files, outlook
 from tests.fakes.containers import zip_bytes
 
 
@@ -278,3 +278,23 @@ def test_an_archive_whose_first_file_is_a_pdf_is_an_archive(tmp_path: Path) -> N
     (tmp_path / "a.zip").write_bytes(zip_bytes({"a.pdf": b"%PDF-1.4 x"}))
     assert sniff_kind(tmp_path / "a.zip") is Kind.ZIP
     assert sniff_kind(tar(tmp_path / "a.tar", ("a.pdf", b"%PDF-1.4 x"))) is Kind.TAR
+
+
+def test_what_is_attached_to_a_message_of_outlook_comes_out(tmp_path: Path) -> None:
+    """A message within another is no file that could stand alone: it is read in its place, its attachments come out."""
+    inner = outlook.message("Inner", "The inner text.", outlook.attached_file("deep.txt", b"deep"), enclosed=True)
+    path = outlook.write_compound(
+        tmp_path / "a.msg",
+        outlook.message(
+            "Plans",
+            "Hello.",
+            outlook.attached_file("C:\\docs\\plan.txt", b"x" * 9_000),
+            outlook.attached_file("logo.png", b"l" * 100, "image/png", "c1"),
+            outlook.attached_file("scan.png", b"s" * 30_000, "image/png", "c2"),
+            outlook.attached_message(inner),
+        ),
+    )
+    assert "Hello.\n\nEnclosed letter:\n\nSubject: Inner\n\nThe inner text." in listed(path)
+    found = unpack(path)
+    assert contents(found) == {"plan.txt": b"x" * 9_000, "scan.png": b"s" * 30_000, "deep.txt": b"deep"}
+    assert found.caveats == ()

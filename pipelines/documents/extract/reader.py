@@ -137,6 +137,8 @@ class DocumentReader:
         try:
             found: UnpackedMembers = self._call_child("unpack", path, kind, folder, encoding, language, seconds=seconds)
         except Unreadable as error:
+            if self._paced and error.reason is FailureReason.TIMEOUT:
+                raise  # it goes on elsewhere
             return failed_unpacking(kind, error)
         return found
 

@@ -46,6 +46,11 @@ class PagePlan:
             reading = fingerprint_parts(reading, "strategy", options.strategy)
         return fingerprint_with(reading, self.arrival.encoding)
 
+    def page_fingerprint(self, reading: str, number: int) -> str:
+        """That of one page: the first says what the survey found out of the whole file, too."""
+        caveats = self.result.unpacked.caveats if number == 1 else ()
+        return fingerprint_parts(reading, *caveats) if caveats else reading
+
     def version_row(self, version: VersionId) -> dict[str, Any]:
         """The version as it is stored."""
         return {"version": version, "page_count": self.result.pages, **self._file_facts()}
@@ -60,13 +65,12 @@ class PagePlan:
             own = {"strategy": one.strategy, "reading": one.as_json()} if one != AS_SET else {}
             made[one] = self.fingerprint(one), {**facts, **languages, **own}
         caveats = caveats_to_json(self.result.unpacked.caveats)
-        whole = (
-            {1: {"caveats": caveats}} if caveats else {}
-        )  # what is said of a whole document stands at its first page
-        return [
-            WorkUnit(page_id(version, n), version, made[one][0], {**made[one][1], "number": n, **whole.get(n, {})})
-            for n, one in pages.items()
-        ]
+        units = []
+        for n, one in pages.items():
+            reading, payload = made[one]
+            own = {"number": n, "caveats": caveats} if n == 1 and caveats else {"number": n}
+            units.append(WorkUnit(page_id(version, n), version, self.page_fingerprint(reading, n), payload | own))
+        return units
 
     def _file_facts(self) -> dict[str, Any]:
         return {name: getattr(self.result, name) for name in ("kind", "file_hash", "file_size")}
@@ -135,7 +139,11 @@ class ArrivalIntake:
         """
         scope, arrival, result, version = lease.scope, plan.arrival, plan.result, known.version
         options = {n: known.options.get(n, default) for n in range(1, result.pages + 1)}
-        missing = {n: one for n, one in options.items() if known.read_with.get(n) != plan.fingerprint(one)}
+        missing = {
+            n: one
+            for n, one in options.items()
+            if known.read_with.get(n) != plan.page_fingerprint(plan.fingerprint(one), n)
+        }
         gone: list[str] = []
         if known.current_version == version and known.settled and not missing:
             outcome = outcome_of(known.status)
