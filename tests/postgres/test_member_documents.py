@@ -8,6 +8,8 @@ import httpx
 import psycopg
 import pytest
 
+from cluster.basics.disk import DiskRoom, DiskUsage
+from cluster.basics.errors import DiskFull
 from cluster.basics.scope import Role, Scope
 from cluster.state.work.jobs import JobId, JobLane, JobState
 from configs.sections import ReadSettings
@@ -15,7 +17,7 @@ from pipelines.documents.document import FailureReason, Unreadable, document_id
 from pipelines.documents.extract.containers.unpacked import UnpackedMembers, failed_unpacking
 from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult
 from pipelines.documents.sources.sniff import Kind
-from pipelines.documents.store.blobs import Location
+from pipelines.documents.store.blobs import FolderBlobs, Location
 from pipelines.documents.store.library import DocumentFilter, DocumentLibrary
 from tests.fakes.containers import OpeningReader, mail_bytes, zip_bytes
 from tests.fakes.corpus import open_agent
@@ -390,3 +392,20 @@ async def test_an_uploaded_archive_is_shown_deleted_and_read_again_with_what_cam
     assert (impact["members"], impact["pages"]) == (3, 4)
     assert (await operator.delete(f"/api/documents/{archive}")).json()["members"] == 3
     assert (await operator.get("/api/documents/")).json()["total"] == 0 and stored_bytes(tmp_path) == []
+
+
+async def test_a_disk_without_room_loses_no_member_and_is_not_filled_by_what_waits(
+    opening: Bench, scope: Scope, box: Path, tmp_path: Path
+) -> None:
+    free = [0]
+    room = DiskRoom(tmp_path / "blobs", least_bytes=100, usage=lambda _: DiskUsage(free[0], 1000))
+    opening.blobs = FolderBlobs(tmp_path / "blobs", room)
+    await opening.enqueue(scope, "scan", {"root": str(box), "agent_id": None})
+    job, runner = await opening.claim(), opening.runner()
+    with pytest.raises(DiskFull):
+        await runner.turn(job, await opening.recipe(), lambda: False)
+    assert stored_bytes(tmp_path) == [] and await parents(opening, scope) == {}
+    free[0] = 500
+    while not (await runner.turn(job, await opening.recipe(), lambda: False)).ended:
+        job = await opening.jobs.reload(job)
+    assert await parents(opening, scope) == ALL

@@ -1,6 +1,7 @@
 """Reads files page by page in a guarded child: whatever a file does, each of its pages gets an answer."""
 
 import functools
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -133,13 +134,17 @@ class DocumentReader:
 
         Without a folder nothing is unpacked, and the caveats say so. Members that could not be looked at are a caveat.
         """
-        seconds = self._read.open_seconds
+        seconds, done = self._read.open_seconds, False
         try:
             found: UnpackedMembers = self._call_child("unpack", path, kind, folder, encoding, language, seconds=seconds)
+            done = True
         except Unreadable as error:
             if self._paced and error.reason is FailureReason.TIMEOUT:
                 raise  # it goes on elsewhere
             return failed_unpacking(kind, error)
+        finally:
+            if folder is not None and not done:  # half of it would only take room, which may be what was missing
+                shutil.rmtree(folder, ignore_errors=True)
         return found
 
     def read(

@@ -68,8 +68,9 @@ class PagePlan:
         units = []
         for n, one in pages.items():
             reading, payload = made[one]
-            own = {"number": n, "caveats": caveats} if n == 1 and caveats else {"number": n}
-            units.append(WorkUnit(page_id(version, n), version, self.page_fingerprint(reading, n), payload | own))
+            told = {"caveats": caveats} if n == 1 and caveats else {}
+            marked = self.page_fingerprint(reading, n)
+            units.append(WorkUnit(page_id(version, n), version, marked, {**payload, **told, "number": n}))
         return units
 
     def _file_facts(self) -> dict[str, Any]:

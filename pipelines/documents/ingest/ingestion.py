@@ -183,8 +183,10 @@ class IngestionRunner:
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 _refuse_slow(job, result.failure)
-                await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
-                await self._intake.members.discard_staging(job.lease, result)
+                try:
+                    await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
+                finally:
+                    await self._intake.members.discard_staging(job.lease, result)
                 done += 1
             if stopped():
                 break

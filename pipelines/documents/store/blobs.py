@@ -85,12 +85,12 @@ class FolderBlobs:
         return Location(f"blob:{key}")
 
     def staging(self, tenant: str, workspace: str, name: str) -> Path:
-        """Beside the bytes that stay, so that a file is kept by renaming it. Raises DiskFull: too little is left."""
-        self._room.require()
+        """Beside the bytes that stay, so that a file is kept by renaming it."""
         return self._root / tenant / workspace / "staging" / name
 
     def adopt(self, tenant: str, workspace: str, staged: Path, key: str) -> Location:
-        """Keep a staged file."""
+        """Keep a staged file. Raises DiskFull: too little room is left."""
+        self._room.require()
         name = f"{tenant}/{workspace}/members/{key}"
         target = self._root / name
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
