@@ -151,7 +151,8 @@ class ReadSettings(Section):
     ocr.memory_bytes). `cpu_seconds` is what opening a file, or reading one page, may cost; `open_seconds` and
     `page_seconds` say for how long the same may wait by the clock, without using CPU. `max_pages` is of one file,
     `tenant_pages` what all files of a tenant may have together. A file beyond a limit becomes a document with its
-    reason: bomb, timeout or too_large.
+    reason: bomb, timeout or too_large. Of an archive, or a letter with attachments, `archive_members` files at most
+    become documents, containers within it among them down to `archive_depth`; all unpack to `max_unpacked_bytes`.
 
     `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs that are free in the cluster
     when a batch of `batch_pages` begins (each takes `reader_cpus`), on one machine no more than it has cores.
@@ -166,6 +167,8 @@ class ReadSettings(Section):
     part_chars: int = Field(20_000, ge=1_000)
     max_file_bytes: int = Field(2 * 2**30, ge=1)
     max_unpacked_bytes: int = Field(1 * 2**30, ge=1)
+    archive_members: int = Field(5_000, ge=1)
+    archive_depth: int = Field(3, ge=0)
     max_pages: int = Field(20_000, ge=1)
     tenant_pages: int = Field(5_000_000, ge=1)
     memory_bytes: int = Field(1 * 2**30, ge=256 * 2**20)

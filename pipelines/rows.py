@@ -4,15 +4,19 @@ import os
 from dataclasses import asdict
 from json import dumps, loads
 from typing import Any
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import numpy as np
 
 from pipelines.documents.document import VersionId
+from pipelines.documents.extract.containers.unpacked import UnpackedMember, UnpackedMembers
 from pipelines.documents.facts.page_table import table_from_json, table_to_json
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, SurveyResult
 from pipelines.documents.store.page_codec import (
+    caveats_from_json,
+    caveats_to_json,
     chunk_from_json,
     chunk_to_json,
     failure_from_json,
@@ -26,22 +30,29 @@ Row = dict[str, Any]
 
 def of_task(task: FileTask) -> Row:
     """A file to survey."""
-    return asdict(task) | _without_nulls(task)
+    return asdict(task) | {"staging": os.fsencode(task.staging)} | _without_nulls(task)
 
 
 def to_task(row: Row) -> FileTask:
     """The inverse."""
-    return FileTask(**row | _with_nulls(row))
+    return FileTask(**row | {"staging": os.fsdecode(row["staging"])} | _with_nulls(row))
 
 
 def of_surveyed(surveyed: SurveyResult) -> Row:
     """A survey result."""
-    return asdict(surveyed) | {"failure": dumps(failure_to_json(surveyed.failure))}
+    unpacked = surveyed.unpacked
+    members = [asdict(one) | {"staged": quote_from_bytes(os.fsencode(one.staged))} for one in unpacked.members]
+    packed = {"members": members, "caveats": caveats_to_json(unpacked.caveats), "whole": unpacked.whole}
+    return asdict(surveyed) | {"failure": dumps(failure_to_json(surveyed.failure)), "unpacked": dumps(packed)}
 
 
 def to_surveyed(row: Row) -> SurveyResult:
     """The inverse."""
-    return SurveyResult(**row | {"failure": failure_from_json(loads(row["failure"]))})
+    packed = loads(row["unpacked"])
+    staged = ({**one, "staged": os.fsdecode(unquote_to_bytes(one["staged"]))} for one in packed["members"])
+    members = tuple(UnpackedMember(**one) for one in staged)
+    unpacked = UnpackedMembers(members, caveats_from_json(packed["caveats"]), packed["whole"])
+    return SurveyResult(**row | {"failure": failure_from_json(loads(row["failure"])), "unpacked": unpacked})
 
 
 def of_slice(piece: PageSlice) -> Row:

@@ -190,12 +190,13 @@ class ApiClient:
         body = {"path": path, "dry_run": True} | ({"agent_id": agent} if agent else {})
         return self.request("POST", "/api/documents/batch-scan", json=body)
 
-    def documents(self, limit: int | None = None) -> Iterator[JSON]:
-        """Every document that this user may see, page by page."""
+    def documents(self, limit: int | None = None, parent: str | None = None) -> Iterator[JSON]:
+        """Every document that this user may see, page by page; of `parent` alone, what came out of it."""
+        within = {"parent": parent} if parent else {}
         found = 0
         while True:
             size = PAGE if limit is None else min(PAGE, limit - found)
-            page = self.request("GET", "/api/documents/", params={"limit": size, "skip": found})
+            page = self.request("GET", "/api/documents/", params={"limit": size, "skip": found, **within})
             yield from page["items"]
             found += len(page["items"])
             if not page["items"] or found >= page["total"] or found == limit:

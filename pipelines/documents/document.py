@@ -65,6 +65,8 @@ class CaveatKind(StrEnum):
     REDUCED_SCALE = "reduced_scale"
     READ_AS = "read_as"  # the bytes are another format than the name says
     HIDDEN_CONTENT = "hidden_content"  # hidden sheets, rows or slides, read and in the text
+    TRACKED_CHANGES = "tracked_changes"  # read as if they were accepted
+    PASSED_OVER = "passed_over"  # of an archive: what systems keep for themselves, earlier entries of one name
 
     @property
     def weight(self) -> CaveatWeight:
@@ -72,7 +74,10 @@ class CaveatKind(StrEnum):
         return _WEIGHTS[self]
 
 
-_NOTED = (CaveatKind.REDUCED_SCALE, CaveatKind.READ_AS, CaveatKind.HIDDEN_CONTENT)
+_NOTED = (
+    *(CaveatKind.REDUCED_SCALE, CaveatKind.READ_AS, CaveatKind.HIDDEN_CONTENT),
+    *(CaveatKind.TRACKED_CHANGES, CaveatKind.PASSED_OVER),
+)
 _UNREAD = (
     *(CaveatKind.PICTURES_UNREAD, CaveatKind.PARTS_SKIPPED, CaveatKind.ATTACHMENTS_UNREAD),
     *(CaveatKind.GLYPHS_UNMAPPED, CaveatKind.CUT_SHORT),

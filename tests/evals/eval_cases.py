@@ -12,8 +12,10 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import Unreadable
+from pipelines.documents.document import Caveat, Page, Unreadable
+from pipelines.documents.extract.containers.unpacked import CONTAINERS
 from pipelines.documents.extract.reader import STAGE, DocumentReader
+from pipelines.documents.sources.sniff import Kind
 from tests.evals.cases.given import ingest_cases, read_cases
 from tests.evals.cases.model import Case, Reading, Verdict, judge, kinds_of
 from tests.evals.cases.office import office_cases
@@ -141,13 +143,35 @@ class _Read:
         reader = self._readers.get()
         started = time.monotonic()
         try:
-            survey = reader.survey(case.path)
-            pages = tuple(reader.read(case.path, survey.kind, range(1, min(survey.pages, MOST_PAGES) + 1)))
-            return Reading(pages, None, time.monotonic() - started)
+            kind, pages = _read_pages(reader, case.path)
+            members, said = _read_members(reader, case.path, kind)
+            return Reading(pages, None, time.monotonic() - started, members, said)
         except Unreadable as error:
             return Reading((), error.as_failure(STAGE), time.monotonic() - started)
         finally:
             self._readers.put(reader)
+
+
+def _read_pages(reader: DocumentReader, path: Path, name: str | None = None) -> tuple[Kind, tuple[Page, ...]]:
+    survey = reader.survey(path, name)
+    return survey.kind, tuple(reader.read(path, survey.kind, range(1, min(survey.pages, MOST_PAGES) + 1)))
+
+
+def _read_members(reader: DocumentReader, path: Path, kind: Kind) -> tuple[dict[str, str], tuple[Caveat, ...]]:
+    """The texts of what comes out of a container, each read as a file of its own."""
+    texts: dict[str, str] = {}
+    if kind not in CONTAINERS:
+        return texts, ()
+    with tempfile.TemporaryDirectory(prefix="aos-members-") as place:
+        unpacked = reader.unpack(path, kind, Path(place) / "unpacked")
+        for one in unpacked.members:
+            try:
+                _, pages = _read_pages(reader, Path(one.staged), one.filename)
+            except Unreadable as error:
+                texts[one.path] = f"failed: {error}"
+            else:
+                texts[one.path] = "\n".join(page.text for page in pages)
+    return texts, unpacked.caveats
 
 
 if __name__ == "__main__":

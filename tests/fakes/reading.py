@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.documents.document import Caveat, CaveatKind, Failure, FailureReason, Page, Unreadable
+from pipelines.documents.extract.containers.unpacked import UnpackedMembers
 from pipelines.documents.extract.reader import FileSurvey
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
@@ -52,6 +53,11 @@ class FormFeedReader:
             raise Unreadable(FailureReason.EMPTY)
         pages = text.count("\f") + 1
         return FileSurvey(Kind.TEXT, hash_file(path), path.stat().st_size, min(pages, self.most_pages or pages))
+
+    def unpack(
+        self, path: Path, kind: Kind, folder: Path | None, *, encoding: str | None = None, language: str | None = None
+    ) -> UnpackedMembers:
+        return UnpackedMembers()
 
     def read(
         self,

@@ -175,3 +175,18 @@ def test_scans_are_read_by_the_strategy_that_a_person_asks_for(three_frames: Pat
             reader.use(languages, strategy)
             told += [page.text for page in reader.read(three_frames, Kind.IMAGE, (1,))]
         assert told == ["cascade auto", "tesseract auto", "easyocr deu", "cascade auto"]
+
+
+def test_members_are_unpacked_in_the_child_and_a_container_that_went_away_says_so(tmp_path: Path) -> None:
+    path, staging = files.package(tmp_path / "a.zip", {"a.txt": "one", "in/b.txt": "two"}), tmp_path / "staged"
+    with reading(files.transcriber) as reader:
+        kind = reader.survey(path).kind
+        found = reader.unpack(path, kind, staging)
+        assert [(one.path, Path(one.staged).read_text()) for one in found.members] == [
+            ("a.txt", "one"),
+            ("in/b.txt", "two"),
+        ]
+        path.unlink()
+        lost = reader.unpack(path, kind, staging)
+        assert not lost.whole and not lost.members and "not read" in lost.caveats[0].detail
+        assert not staging.exists(), "half of it would only take room"

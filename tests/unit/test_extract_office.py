@@ -14,8 +14,9 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import FailureReason, Unreadable
+from pipelines.documents.document import CaveatKind, CaveatWeight, FailureReason, Unreadable
 from pipelines.documents.extract.extraction_worker import ExtractionWorker
+from pipelines.documents.sources.sniff import Kind
 from tests.fakes import files
 
 _TYPES = "[Content_Types].xml"
@@ -74,6 +75,9 @@ def test_docx_deleted_text_is_gone_and_text_boxes_are_read_once(tmp_path: Path) 
     )
     document.save(str(tmp_path / "a.docx"))
     assert read(tmp_path / "a.docx") == ["kept added\n\nboxed"]
+    desk = ExtractionWorker(ReadSettings(), OcrSettings(), files.transcriber)
+    (noted,) = desk.page(tmp_path / "a.docx", Kind.DOCX, 1).caveats
+    assert (noted.kind, noted.count, noted.kind.weight) == (CaveatKind.TRACKED_CHANGES, 2, CaveatWeight.NOTE)
 
 
 def test_docx_is_cut_into_parts_that_lose_nothing(tmp_path: Path) -> None:

@@ -118,6 +118,14 @@ def test_a_doubtful_page_is_read_by_paddle_and_the_better_reading_is_kept() -> N
     assert page.engine == "tesseract" and paddle.asked == 1
 
 
+@pytest.mark.parametrize(("confidence", "asked"), [(0.85, 1), (0.93, 0)])
+def test_paddle_looks_at_pages_that_are_only_a_little_doubtful(confidence: float, asked: int) -> None:
+    paddle = FakeWholePageEngine((line("the words of a receipt", 0.95),))
+    page, engine = read_doubtful(paddle, (line("the word of a receipt", confidence),))
+    assert (paddle.asked, page.engine) == (asked, "paddle" if asked else "tesseract")
+    assert engine.layouts == [None]  # Tesseract does not read it again
+
+
 def test_a_worse_reading_by_paddle_is_told_and_left() -> None:
     page, engine = read_doubtful(FakeWholePageEngine((line("tne", 0.9),)), (line("the words of a receipt", 0.7),))
     assert (page.text, page.engine, engine.layouts) == ("the words of a receipt", "tesseract", [None, 6])

@@ -217,10 +217,13 @@ def retry_job(
 
 @documents.command("list")
 def list_documents(
-    context: CommandContext, limit: Annotated[int | None, typer.Option(min=1)] = None, as_json: AsJson = False
+    context: CommandContext,
+    limit: Annotated[int | None, typer.Option(min=1)] = None,
+    parent: Annotated[str | None, typer.Option(help="Only what came out of this archive or letter.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Every document you may see. Example: aos documents list --limit 20"""
-    found = list(context.obj.api.documents(limit))
+    found = list(context.obj.api.documents(limit, parent))
     context.obj.print({"items": found, "total": len(found)}, as_json, printing.rows_table(found, DOCUMENT_COLUMNS))
 
 

@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from numpy import uint8
 from numpy.typing import NDArray
 
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import FailureReason, Page, Unreadable
+from pipelines.documents.extract.containers.unpacked import UnpackedMembers
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, PageImageReader
 from pipelines.documents.guarded_child import more_memory
 from pipelines.documents.sources.sniff import Kind, sniff_kind
@@ -39,9 +41,18 @@ OPENERS: Mapping[Kind, str] = {
     Kind.MHTML: "mail.eml.open_mhtml",
     Kind.NOTEBOOK: "text.notebook.open_notebook",
     Kind.SVG: "text.svg.open_svg",
+    Kind.ZIP: "containers.archive.open_zip",
+    Kind.TAR: "containers.archive.open_tar",
 }
 """Where each kind's opener is. Imported when first needed: all parsers together take a second of CPU, which every
 fresh child would spend before its first page."""
+
+_ENTRIES: Mapping[Kind, str] = {
+    Kind.ZIP: "containers.archive.zip_entries",
+    Kind.TAR: "containers.archive.tar_entries",
+    Kind.EMAIL: "mail.attachments.mail_entries",
+    Kind.MSG: "mail.msg.msg_entries",
+}
 
 EngineMaker = Callable[[OcrSettings], PageImageReader]
 
@@ -72,6 +83,16 @@ class ExtractionWorker:
         kind = sniff_kind(path, filename)
         with self._allow_memory(kind):
             return kind, self._open_file(path, kind).pages
+
+    def unpack(
+        self, path: Path, kind: Kind, folder: Path | None, encoding: str | None = None, language: str | None = None
+    ) -> UnpackedMembers:
+        """Write the members of a container to a folder; without one only say that they are there. Raises Unreadable."""
+        from pipelines.documents.extract.containers.members import unpack_entries
+
+        self._set_text_hints(encoding, language)
+        entries, read = _find_function(_ENTRIES[kind])(path, self._context), self._read
+        return unpack_entries(entries, kind, folder, most=read.archive_members, most_bytes=read.max_unpacked_bytes)
 
     def page(
         self,
@@ -135,9 +156,13 @@ class ExtractionWorker:
 
 def find_opener(kind: Kind) -> Opener:
     """The function that opens files of a kind."""
-    module, _, name = OPENERS[kind].rpartition(".")
-    found: Opener = getattr(importlib.import_module(f"pipelines.documents.extract.{module}"), name)
+    found: Opener = _find_function(OPENERS[kind])
     return found
+
+
+def _find_function(place: str) -> Any:
+    module, _, name = place.rpartition(".")
+    return getattr(importlib.import_module(f"pipelines.documents.extract.{module}"), name)
 
 
 class _LazyEngine:

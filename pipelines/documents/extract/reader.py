@@ -1,6 +1,7 @@
 """Reads files page by page in a guarded child: whatever a file does, each of its pages gets an answer."""
 
 import functools
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
 from pipelines.documents.cpu_pulses import SharedPace
 from pipelines.documents.document import FailureReason, Page, Unreadable
+from pipelines.documents.extract.containers.unpacked import UnpackedMembers, failed_unpacking
 from pipelines.documents.extract.opened import PageImageReader
 from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from pipelines.documents.sources.files import hash_file
@@ -124,6 +126,26 @@ class DocumentReader:
                 "(AOS_READ_MAX_PAGES)",
             )
         return FileSurvey(kind, file_hash, size, pages)
+
+    def unpack(
+        self, path: Path, kind: Kind, folder: Path | None, *, encoding: str | None = None, language: str | None = None
+    ) -> UnpackedMembers:
+        """Members of a container, their bytes in files of a folder, which is emptied before.
+
+        Without a folder nothing is unpacked, and the caveats say so. Members that could not be looked at are a caveat.
+        """
+        seconds, done = self._read.open_seconds, False
+        try:
+            found: UnpackedMembers = self._call_child("unpack", path, kind, folder, encoding, language, seconds=seconds)
+            done = True
+        except Unreadable as error:
+            if self._paced and error.reason is FailureReason.TIMEOUT:
+                raise  # it goes on elsewhere
+            return failed_unpacking(kind, error)
+        finally:
+            if folder is not None and not done:  # half of it would only take room, which may be what was missing
+                shutil.rmtree(folder, ignore_errors=True)
+        return found
 
     def read(
         self,

@@ -11,12 +11,13 @@ from configs.sections import ReadSettings
 from pipelines.documents.document import Failure, FailureReason, VersionId, fingerprint_parts, page_id, version_id
 from pipelines.documents.extract.reader import fingerprint_with
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
+from pipelines.documents.ingest.member_intake import MemberIntake
 from pipelines.documents.ingest.outcome import outcome_of
 from pipelines.documents.ingest.stages import SurveyResult
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredDocument
 from pipelines.documents.store.ocr_languages import fingerprint_in
-from pipelines.documents.store.page_codec import failure_to_json
+from pipelines.documents.store.page_codec import caveats_to_json, failure_to_json
 from pipelines.documents.store.page_quota import OverQuota
 from pipelines.documents.store.reading_options import AS_SET, ReadingOptions, ReextractionRequest
 
@@ -45,6 +46,11 @@ class PagePlan:
             reading = fingerprint_parts(reading, "strategy", options.strategy)
         return fingerprint_with(reading, self.arrival.encoding)
 
+    def page_fingerprint(self, reading: str, number: int) -> str:
+        """That of one page: the first says what the survey found out of the whole file, too."""
+        caveats = self.result.unpacked.caveats if number == 1 else ()
+        return fingerprint_parts(reading, *caveats) if caveats else reading
+
     def version_row(self, version: VersionId) -> dict[str, Any]:
         """The version as it is stored."""
         return {"version": version, "page_count": self.result.pages, **self._file_facts()}
@@ -58,10 +64,14 @@ class PagePlan:
             languages = {"ocr": list(one.languages or self.ocr)} if one.languages or self.ocr else {}
             own = {"strategy": one.strategy, "reading": one.as_json()} if one != AS_SET else {}
             made[one] = self.fingerprint(one), {**facts, **languages, **own}
-        return [
-            WorkUnit(page_id(version, n), version, made[one][0], {**made[one][1], "number": n})
-            for n, one in pages.items()
-        ]
+        caveats = caveats_to_json(self.result.unpacked.caveats)
+        units = []
+        for n, one in pages.items():
+            reading, payload = made[one]
+            told = {"caveats": caveats} if n == 1 and caveats else {}
+            marked = self.page_fingerprint(reading, n)
+            units.append(WorkUnit(page_id(version, n), version, marked, {**payload, **told, "number": n}))
+        return units
 
     def _file_facts(self) -> dict[str, Any]:
         return {name: getattr(self.result, name) for name in ("kind", "file_hash", "file_size")}
@@ -77,6 +87,7 @@ class ArrivalIntake:
         self._jobs, self._store, self._blobs = jobs, store, blobs
         self._revisions = store.revisions
         self._most_pages, self._fingerprint = read.tenant_pages, fingerprint
+        self.members = MemberIntake(jobs, store, blobs, read)
 
     async def accept(
         self,
@@ -93,7 +104,7 @@ class ArrivalIntake:
             asked: a person's request to read the file again, whatever is stored of it.
         """
         known = await self._store.known(lease.scope, arrival.document(lease.scope), result.file_hash)
-        if (arrival.refresh or arrival.source_type == "upload") and not known.exists:
+        if arrival.announced and not known.exists:
             async with self._jobs.writing(lease) as tx:
                 await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(result.key, UnitStatus.UNCHANGED)])
             self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
@@ -101,10 +112,15 @@ class ArrivalIntake:
         if result.failure is not None:
             await self._refuse_file(lease, arrival, result.key, result.failure)
             return
+        result = await self.members.limit_tree(lease, arrival, result)
         reading = PagePlan(self._fingerprint, arrival, result, tuple(ocr))
+        if arrival.parent is not None:
+            asked = None  # it was asked of the container
         try:
-            if asked is None or not await self._read_again(lease, reading, asked):
-                await self._read_missing(lease, reading, known, AS_SET if asked is None else asked.options)
+            gone = None if asked is None else await self._read_again(lease, reading, asked)
+            if gone is None:
+                gone = await self._read_missing(lease, reading, known, AS_SET if asked is None else asked.options)
+            await self.members.remove_bytes(gone)
         except OverQuota as error:
             failure = Failure(SURVEY, FailureReason.TOO_LARGE, f"{error.detail}. {error.hint}")
             # No room for a new reading says nothing of the document that is there.
@@ -116,18 +132,28 @@ class ArrivalIntake:
 
     async def _read_missing(
         self, lease: JobLease, plan: PagePlan, known: StoredDocument, default: ReadingOptions
-    ) -> None:
-        """The pages that are not stored as they would be read now; none where all are."""
+    ) -> list[str]:
+        """The pages that are not stored as they would be read now; none where all are.
+
+        Returns:
+            Where the bytes are of members that the file does not have any more.
+        """
         scope, arrival, result, version = lease.scope, plan.arrival, plan.result, known.version
         options = {n: known.options.get(n, default) for n in range(1, result.pages + 1)}
-        missing = {n: one for n, one in options.items() if known.read_with.get(n) != plan.fingerprint(one)}
+        missing = {
+            n: one
+            for n, one in options.items()
+            if known.read_with.get(n) != plan.page_fingerprint(plan.fingerprint(one), n)
+        }
+        gone: list[str] = []
         if known.current_version == version and known.settled and not missing:
             outcome = outcome_of(known.status)
             same = UnitOutcome(result.key, UnitStatus.UNCHANGED, None, outcome, known.caveats if outcome else ())
             async with self._jobs.writing(lease) as tx:
                 await self._store.link(tx, scope, arrival)
+                gone = await self.members.expect_members(tx, lease, arrival, result)
                 await self._jobs.settle(tx, lease, SURVEY, [same])
-            return
+            return gone
         async with self._jobs.writing(lease) as tx:
             there = await self._store.add(tx, scope, arrival, plan.version_row(version), self._most_pages)
             if there:
@@ -135,11 +161,16 @@ class ArrivalIntake:
                     await self._revisions.drop_abandoned(tx, scope, arrival.document(scope))
                 await self._jobs.expect(tx, lease, READ, plan.units(version, missing))
                 await self._jobs.expect(tx, lease, INDEX, [WorkUnit(version, version)])
+                gone = await self.members.expect_members(tx, lease, arrival, result)
             status = UnitStatus.DONE if there else UnitStatus.UNCHANGED
             await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(result.key, status)])
+        return gone
 
-    async def _read_again(self, lease: JobLease, plan: "PagePlan", asked: ReextractionRequest) -> bool:
-        """A version beside the one that readers see, with the pages asked for to read; False where there was none yet.
+    async def _read_again(self, lease: JobLease, plan: "PagePlan", asked: ReextractionRequest) -> list[str] | None:
+        """A version beside the one that readers see, with the pages asked for to read; None where there was none yet.
+
+        Returns:
+            As `_read_missing`.
 
         Raises:
             FileReplaced: these are not the bytes that the document was last read from.
@@ -152,7 +183,7 @@ class ArrivalIntake:
             await lock_corpus(tx, scope)
             base = await self._revisions.base(tx, scope, document)
             if base is None:
-                return False
+                return None
             if base["file_hash"] != result.file_hash:
                 raise FileReplaced
             count = result.pages
@@ -166,8 +197,9 @@ class ArrivalIntake:
             numbers = {n: asked.options for n in range(1, count + 1) if n not in there}
             await self._jobs.expect(tx, lease, READ, plan.units(version, numbers))
             await self._jobs.expect(tx, lease, INDEX, [WorkUnit(version, version, payload={PREVIOUS: base["id"]})])
+            gone = await self.members.expect_members(tx, lease, plan.arrival, result)
             await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(result.key, UnitStatus.DONE)])
-        return True
+        return gone
 
     async def _refuse_file(
         self, lease: JobLease, arrival: FileArrival, key: str, failure: Failure, *, told: bool = True

@@ -35,11 +35,11 @@ from pipelines.documents.ingest.arrivals import PREVIOUS, ArrivalIntake
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
-from pipelines.documents.ingest.stages import FileTask, JobStages
+from pipelines.documents.ingest.stages import JobStages
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
-from pipelines.documents.store.page_codec import failure_to_json
+from pipelines.documents.store.page_codec import caveats_from_json, failure_to_json
 from pipelines.documents.store.reading_options import ReadingOptions, ReextractionRequest
 
 FILES_A_TURN = 512
@@ -181,16 +181,16 @@ class IngestionRunner:
             for key, unit in units.items()
         }
         arrivals = await self._store.told(job.lease.scope, arrivals)
-        tasks = [
-            FileTask(key, str(self._blobs.path(Location(one.location))), one.filename, one.encoding, one.language)
-            for key, one in arrivals.items()
-        ]
+        tasks = [self._intake.members.file_task(job.lease, key, one) for key, one in arrivals.items()]
         done, ocr = 0, tuple(job.payload.get("ocr") or ()) or await self._store.ocr_languages(job.lease.scope)
         asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 _refuse_slow(job, result.failure)
-                await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
+                try:
+                    await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
+                finally:
+                    await self._intake.members.discard_staging(job.lease, result)
                 done += 1
             if stopped():
                 break
@@ -249,7 +249,7 @@ class IngestionRunner:
 
     async def _write_pages(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
-        if not (final := [p for p in pages if not self._may_pass(p, units[p.key])]):
+        if not (final := [_with_file_caveats(p, units[p.key]) for p in pages if not self._may_pass(p, units[p.key])]):
             return 0
         settled = [
             UnitOutcome(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
@@ -259,8 +259,9 @@ class IngestionRunner:
         ]
         stored: dict[str, list[StoredPage]] = {}
         for page in final:
-            options = ReadingOptions.from_json(units[page.key].payload.get("reading"))
-            stored.setdefault(units[page.key].fingerprint, []).append(StoredPage(page.version, page.page, options))
+            unit = units[page.key]
+            options = ReadingOptions.from_json(unit.payload.get("reading"))
+            stored.setdefault(unit.fingerprint, []).append(StoredPage(page.version, page.page, options))
         async with self._jobs.writing(lease) as tx:
             for reading, some in stored.items():
                 await self._store.put_pages(tx, lease.scope, some, reading)
@@ -381,6 +382,12 @@ def _suspects_apart(pending: Sequence[WorkUnit], read: ReadSettings) -> list[Wor
 def _readings_by_base(units: Sequence[WorkUnit]) -> dict[str, str]:
     """New readings among index units, by the version that each began from."""
     return {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}
+
+
+def _with_file_caveats(page: ReadPage, unit: WorkUnit) -> ReadPage:
+    """The first page says what the survey of its file found out."""
+    told = caveats_from_json(unit.payload.get("caveats", ()))
+    return replace(page, page=replace(page.page, caveats=(*told, *page.page.caveats))) if told else page
 
 
 def _given_up(unit: WorkUnit) -> ReadPage:

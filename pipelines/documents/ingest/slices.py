@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipelines.documents.document import FailureReason, Page, Unreadable, VersionId, page_id
+from pipelines.documents.extract.containers.unpacked import UnpackedMembers
 from pipelines.documents.extract.reader import FileSurvey
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
@@ -48,6 +49,11 @@ class FileReader(Protocol):
         self, path: Path, filename: str | None = None, *, encoding: str | None = None, language: str | None = None
     ) -> FileSurvey:
         """The facts of a file; raises Unreadable with the reason."""
+
+    def unpack(
+        self, path: Path, kind: Kind, folder: Path | None, *, encoding: str | None = None, language: str | None = None
+    ) -> UnpackedMembers:
+        """Members of a container, their bytes in files of a folder; without one, only what is to be said of them."""
 
     def use(self, languages: tuple[str, ...], strategy: str | None = None) -> None:
         """Read scans in these languages by this strategy from now on; as the settings say where there are none."""

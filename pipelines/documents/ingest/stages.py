@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.scope import Scope
 from pipelines.documents.document import Failure, FailureReason, Unreadable, VersionId
+from pipelines.documents.extract.containers.unpacked import CONTAINERS, NOTHING_UNPACKED, UnpackedMembers
 from pipelines.documents.index.chunk_and_embed import VersionIndexer
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import FileReader, PageSlice, ReadPage, read_slice
@@ -18,18 +19,25 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """A file to survey; `key` is its unit's, `encoding` and `language` are as in Slice."""
+    """A file to survey; `key` is its unit's, `encoding` and `language` are as in Slice.
+
+    `staging` is the folder that members of a container are unpacked to; none where they are too deep in others.
+    """
 
     key: str
     path: str
     filename: str
     encoding: str | None = None
     language: str | None = None
+    staging: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyResult:
-    """Survey result of a file: its kind, hash and pages as in Slice; or, as `failure`, why it cannot be opened."""
+    """Survey result of a file: its kind, hash and pages as in Slice; or, as `failure`, why it cannot be opened.
+
+    `unpacked` are the members of a container, whose bytes lie in the staging folder.
+    """
 
     key: str
     kind: str = ""
@@ -38,6 +46,7 @@ class SurveyResult:
     mtime_ns: int = 0
     pages: int = 0
     failure: Failure | None = None
+    unpacked: UnpackedMembers = NOTHING_UNPACKED
 
 
 class JobStages(Protocol):
@@ -76,10 +85,13 @@ class HereStages:
 
 def survey_file(reader: FileReader, task: FileTask) -> SurveyResult:
     """Survey one file; a file that cannot be opened is a value with a reason."""
-    path = Path(task.path)
+    path, hints = Path(task.path), {"encoding": task.encoding, "language": task.language}
+    unpacked = NOTHING_UNPACKED
     try:
         mtime_ns = path.stat().st_mtime_ns
-        facts = reader.survey(path, task.filename, encoding=task.encoding, language=task.language)
+        facts = reader.survey(path, task.filename, **hints)
+        if facts.kind in CONTAINERS:
+            unpacked = reader.unpack(path, facts.kind, Path(task.staging) if task.staging else None, **hints)
     except Unreadable as error:
         return SurveyResult(task.key, failure=error.as_failure("survey"))
     except OSError as error:
@@ -87,7 +99,9 @@ def survey_file(reader: FileReader, task: FileTask) -> SurveyResult:
             raise
         why = f"the file cannot be opened: {error.strerror}"
         return SurveyResult(task.key, failure=Failure("survey", FailureReason.CHANGED, why, retryable=True))
-    return SurveyResult(task.key, str(facts.kind), facts.file_hash, facts.size, mtime_ns, facts.pages)
+    return SurveyResult(
+        task.key, str(facts.kind), facts.file_hash, facts.size, mtime_ns, facts.pages, unpacked=unpacked
+    )
 
 
 async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:

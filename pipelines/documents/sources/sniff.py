@@ -1,5 +1,6 @@
 """File type detection: the content decides, the name only says which sort of text it is."""
 
+import contextlib
 import lzma
 import mmap
 import os
@@ -40,6 +41,8 @@ class Kind(StrEnum):
     MHTML = "mhtml"
     NOTEBOOK = "notebook"
     SVG = "svg"
+    ZIP = "zip"
+    TAR = "tar"
 
 
 _TEXT_BY_SUFFIX = {
@@ -101,6 +104,10 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
 _STILLS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis")  # ISO 23008-12
 _ARCHIVES = (b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+_GZIP, _PACKED = b"\x1f\x8b", (b"BZh", b"\xfd7zXZ\0")
+_TAR_MARK = b"ustar"
+_PACKED_TARS = (".tar.bz2", ".tbz", ".tbz2", ".tar.xz", ".txz")
+_PACKAGE_PARTS = {"[Content_Types].xml", "mimetype", "AndroidManifest.xml", "META-INF/MANIFEST.MF"}
 _UNPACK = "an archive; unpack it, and send or scan the files in it"
 _UNICODE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")
 
@@ -122,7 +129,7 @@ def sniff_kind(path: Path, filename: str | None = None) -> Kind:
         raise Unreadable(FailureReason.EMPTY, "the file has no bytes")
     if head.startswith(_ZIP):
         _check_zip_directory(path)
-    found = _by_magic(path, head, named)
+    found = _by_magic(path, head, named) or _archive_kind(path, head, (filename or path.name).lower())
     if found is None and is_text(head):
         found = _TEXT_BY_SUFFIX.get(suffix) or (Kind.HTML if _looks_like_html(head) else Kind.TEXT)
     if found is None:
@@ -136,11 +143,12 @@ def sniff_kind(path: Path, filename: str | None = None) -> Kind:
 
 def _unsupported_file(path: Path, head: bytes) -> Unreadable:
     if not head.startswith(_ZIP):
-        packed = head.startswith(_ARCHIVES) or head[257:262] == b"ustar"
+        packed = head.startswith(_ARCHIVES)
         return Unreadable(FailureReason.UNSUPPORTED, _UNPACK if packed else "an unknown binary format")
     try:
         with zipfile.ZipFile(path) as archive:
-            if any(part.flag_bits & 1 for part in archive.infolist()):
+            parts = [part for part in archive.infolist() if not part.is_dir()]
+            if parts and all(part.flag_bits & 1 for part in parts):
                 return Unreadable(FailureReason.ENCRYPTED, "the archive is locked with a password; unpack it first")
             if any(name.endswith(".iwa") for name in archive.namelist()):
                 why = "an Apple iWork file; export it as PDF, DOCX, PPTX or XLSX"
@@ -148,6 +156,28 @@ def _unsupported_file(path: Path, head: bytes) -> Unreadable:
     except (zipfile.BadZipFile, OSError, ValueError, LookupError, EOFError, NotImplementedError):
         return Unreadable(FailureReason.CORRUPT, "a damaged archive")
     return Unreadable(FailureReason.UNSUPPORTED, _UNPACK)
+
+
+def _archive_kind(path: Path, head: bytes, name: str) -> Kind | None:
+    """An archive of files for people; None for packages of programs, whose parts are nobody's documents."""
+    if head[257:262] == _TAR_MARK:
+        return Kind.TAR
+    if head.startswith(_GZIP):
+        with contextlib.suppress(zlib.error):
+            return Kind.TAR if zlib.decompressobj(31).decompress(head, 512)[257:262] == _TAR_MARK else None
+    if head.startswith(_PACKED) and name.endswith(_PACKED_TARS):  # a block of these is too much to unpack for a look
+        return Kind.TAR
+    if not head.startswith(_ZIP):
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = [part for part in archive.infolist() if not part.is_dir()]
+    except _DAMAGED:
+        return None
+    inside = {part.filename for part in parts}
+    package = inside & _PACKAGE_PARTS or any(part.endswith(".iwa") for part in inside)
+    locked = parts and all(part.flag_bits & 1 for part in parts)
+    return None if package or locked else Kind.ZIP
 
 
 def is_text(head: bytes) -> bool:
@@ -177,7 +207,7 @@ def wide_encoding(head: bytes) -> str | None:
 
 def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
     """The kind that the signature tells; None for texts and for what has no signature."""
-    if b"%PDF-" in head[:1024]:
+    if b"%PDF-" in head[:1024] and not head.startswith(_ZIP) and head[257:262] != _TAR_MARK:  # their first file is one
         return Kind.PDF
     if head.startswith(_IMAGES) or (head[4:8] == b"ftyp" and head[8:12] in _STILLS):
         return Kind.IMAGE

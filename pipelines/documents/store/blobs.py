@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NewType, Protocol
@@ -11,6 +12,8 @@ from uuid import UUID, uuid4
 
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import NotFound, Unavailable
+
+STALE_SECONDS = 24 * 3600.0  # a day after it was made nobody unpacks to a staging folder any more
 
 # `blob:<key>` for uploads, `file:<absolute path>` for folders left in place, `fileb:<quoted bytes>` where a path is no
 # UTF-8, which neither Postgres nor JSON can hold.
@@ -33,6 +36,15 @@ class BlobStore(Protocol):
 
     def path(self, location: Location) -> Path:
         """A local path to read from."""
+
+    def staging(self, tenant: str, workspace: str, name: str) -> Path:
+        """A folder of this name for bytes on their way in, which every node sees; it is not made yet."""
+
+    def adopt(self, tenant: str, workspace: str, staged: Path, key: str) -> Location:
+        """Keep a staged file under a key; under one that is there, its bytes are there already."""
+
+    def discard(self, staging: Path) -> None:
+        """Forget a staging folder, and those that others have left behind long ago."""
 
     def delete(self, location: Location) -> None:
         """Forget an upload; a file of a scanned folder is never touched."""
@@ -71,6 +83,30 @@ class FolderBlobs:
             unfinished.unlink(missing_ok=True)
             raise
         return Location(f"blob:{key}")
+
+    def staging(self, tenant: str, workspace: str, name: str) -> Path:
+        """Beside the bytes that stay, so that a file is kept by renaming it."""
+        return self._root / tenant / workspace / "staging" / name
+
+    def adopt(self, tenant: str, workspace: str, staged: Path, key: str) -> Location:
+        """Keep a staged file. Raises DiskFull: too little room is left."""
+        self._room.require()
+        name = f"{tenant}/{workspace}/members/{key}"
+        target = self._root / name
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if target.exists():
+            staged.unlink(missing_ok=True)
+        else:
+            staged.rename(target)
+        return Location(f"blob:{name}")
+
+    def discard(self, staging: Path) -> None:
+        """Remove the folder, and its neighbours of workers that were killed."""
+        shutil.rmtree(staging, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            for other in list(staging.parent.iterdir()):
+                if time.time() - other.stat().st_mtime > STALE_SECONDS:
+                    shutil.rmtree(other, ignore_errors=True)
 
     def path(self, location: Location) -> Path:
         """The file behind either kind of location. Raises NotFound: the location is of no known kind."""

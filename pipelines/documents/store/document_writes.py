@@ -15,6 +15,7 @@ from pipelines.documents.document import DocumentId, Failure, Page, VersionId, d
 from pipelines.documents.store.chunk_strategies import ChosenStrategies, ChunkStrategies, with_strategy
 from pipelines.documents.store.encoding import code_of
 from pipelines.documents.store.kept_corrections import put_corrections
+from pipelines.documents.store.members import WITHIN, MemberDocuments, TreeUsage
 from pipelines.documents.store.ocr_languages import OcrLanguages
 from pipelines.documents.store.page_codec import failure_to_json, page_from_json, page_to_json
 from pipelines.documents.store.page_quota import refuse_beyond
@@ -38,6 +39,17 @@ class FileArrival:
     refresh: bool = False
     encoding: str | None = None  # of its text, as a person set it
     language: str | None = None  # of the workspace (ISO 639-1), where it is known
+    parent: str | None = None  # the container that this job found it in
+
+    @property
+    def depth(self) -> int:
+        """In how many containers it is."""
+        return self.origin.count(WITHIN)
+
+    @property
+    def announced(self) -> bool:
+        """True if its document is there before it is read, so that its absence means a delete."""
+        return self.refresh or self.parent is not None or self.source_type == "upload"
 
     def document(self, scope: Scope) -> DocumentId:
         """The id of the document that this file is a version of."""
@@ -59,6 +71,7 @@ class FileArrival:
             description=more.get("description") or "",
             created_by=more.get("created_by"),
             refresh=bool(more.get("refresh")),
+            parent=payload.get("parent"),
         )
 
 
@@ -93,6 +106,7 @@ class DocumentStore:
     def __init__(self, database: Database) -> None:
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
         self.revisions = VersionRevisions(database)
+        self.members = MemberDocuments()
 
     async def known(self, scope: Scope, document: DocumentId, file_hash: str) -> StoredDocument:
         """The stored state of this document, and of the pages of the version that these bytes are."""
@@ -110,6 +124,11 @@ class DocumentStore:
         return StoredDocument(
             version, True, row["current_version"], settled, read_with, options, row["status"], row["caveats"]
         )
+
+    async def tree_usage(self, scope: Scope, job: str, document: DocumentId) -> TreeUsage:
+        """What the outermost container of a document has come to in a job; see `MemberDocuments`."""
+        async with self._db.transaction(scope) as tx:
+            return await self.members.tree_usage(tx, scope, job, document)
 
     async def told(self, scope: Scope, arrivals: Mapping[str, FileArrival]) -> dict[str, FileArrival]:
         """Arrivals by any key, with what people have said of how their texts are to be read."""
@@ -228,9 +247,9 @@ class DocumentStore:
             await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=[version["version"]])
 
     async def _still_there(self, tx: Transaction, scope: Scope, arrival: FileArrival) -> bool:
-        """True if it may be written: one that is refreshed is locked, so that it is not deleted meanwhile."""
+        """True if it may be written: one that must be there is locked, so that it is not deleted meanwhile."""
         named = {"document": arrival.document(scope), "workspace": scope.workspace}
-        return not arrival.refresh or await tx.one(self._sql["hold_document"], **named) is not None
+        return not (arrival.refresh or arrival.parent) or await tx.one(self._sql["hold_document"], **named) is not None
 
     def _document_values(self, scope: Scope, arrival: FileArrival) -> dict[str, Any]:
         plain = ("origin", "filename", "source_type", "description", "created_by")

@@ -12,17 +12,21 @@ from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from configs.sections import ChunkStrategy
 from pipelines.documents.document import DocumentId, Span, Status
+from pipelines.documents.store.members import MemberDocuments
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFilter:
-    """Filter of a document list; None leaves a field out. Those that came from `since` on, before `before`."""
+    """Filter of a document list; None leaves a field out. Those that came from `since` on, before `before`, and
+    are members of `parent`.
+    """
 
     status: Status | None = None
     file_type: str | None = None
     search: str | None = None
     since: datetime | None = None
     before: datetime | None = None
+    parent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,9 @@ class StoredBytes:
 
 @dataclass(frozen=True, slots=True)
 class DeletionImpact:
-    """The rows that a deletion takes along; `agents` are the names of those that lose the document."""
+    """The rows that a deletion takes along, of the document and of those within it; `agents` lose the document."""
 
+    members: int
     versions: int
     pages: int
     chunks: int
@@ -80,12 +85,13 @@ class DocumentLibrary:
 
     def __init__(self, database: Database) -> None:
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
+        self._members = MemberDocuments()
 
     async def page_of(self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int) -> tuple[list[Row], int]:
         """A page of the list, newest first, and how many there are."""
         search = None if wanted.search is None else f"%{like_literal(wanted.search)}%"
         named: dict[str, Any] = {"workspace": scope.workspace, "status": wanted.status, "file_type": wanted.file_type}
-        named |= {"search": search, "since": wanted.since, "before": wanted.before}
+        named |= {"search": search, "since": wanted.since, "before": wanted.before, "parent": wanted.parent}
         async with self._db.transaction(scope) as tx:
             rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
             total = await tx.one(self._sql["count"], **named)
@@ -135,7 +141,7 @@ class DocumentLibrary:
             return await self._deletion_impact(tx, scope, document)
 
     async def delete(self, tx: Transaction, scope: Scope, document: str) -> tuple[DeletionImpact, list[str]]:
-        """Remove it with everything that hangs on it. Raises NotFound: no such document.
+        """Remove it with its members and everything that hangs on them. Raises NotFound: no such document.
 
         Returns:
             What went, and the locations of bytes that the caller removes once the transaction has ended.
@@ -145,11 +151,9 @@ class DocumentLibrary:
         if await tx.one(self._sql["lock"], **named) is None:
             raise NotFound(f"document {document}")
         impact = await self._deletion_impact(tx, scope, document)
-        locations = await tx.all(self._sql["locations"], **named)
-        await tx.run(self._sql["delete_vectors"], **named)
-        await tx.run(self._sql["delete"], **named)
+        locations = await self._members.delete(tx, scope, await self._members.family(tx, scope, document))
         await mark_corpus_changed(tx, scope)
-        return impact, [row["location"] for row in locations]
+        return impact, locations
 
     async def same_bytes(self, scope: Scope, file_hash: str) -> Row | None:
         """A document that the caller may see and that has this content now."""
@@ -213,11 +217,12 @@ class DocumentLibrary:
 
     async def _deletion_impact(self, tx: Transaction, scope: Scope, document: str) -> DeletionImpact:
         named = {"document": document, "workspace": scope.workspace}
-        row = await tx.one(self._sql["impact"], **named)
-        if row is None:
+        if not (family := await self._members.family(tx, scope, document)):
             raise NotFound(f"document {document}")
+        row = await tx.one(self._sql["impact"], documents=family, workspace=scope.workspace)
+        assert row is not None
         agents = await tx.all(self._sql["agents_of"], **named)
-        return DeletionImpact(**row, agents=tuple(agent["name"] for agent in agents))
+        return DeletionImpact(**row, members=len(family) - 1, agents=tuple(agent["name"] for agent in agents))
 
 
 def _arriving_fields(row: Row | None) -> dict[str, str]:

@@ -1,6 +1,6 @@
 -- list: A page of the documents of a workspace, newest first.
 select d.id, d.filename, d.file_type, d.source_type, d.status, d.failure, d.caveats, d.description, d.tags, d.readers,
-       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, v.page_count, v.file_size
+       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.parent_id, v.page_count, v.file_size
 from documents d
 left join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
 where d.workspace_id = %(workspace)s
@@ -9,6 +9,7 @@ where d.workspace_id = %(workspace)s
   and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
   and (%(since)s::timestamptz is null or d.upload_date >= %(since)s::timestamptz)
   and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz)
+  and (%(parent)s::text is null or d.parent_id = %(parent)s)
 order by d.upload_date desc, d.id offset %(skip)s limit %(limit)s;
 
 -- count: How many documents the same filters find.
@@ -18,14 +19,17 @@ where d.workspace_id = %(workspace)s
   and (%(file_type)s::text is null or d.file_type = %(file_type)s)
   and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
   and (%(since)s::timestamptz is null or d.upload_date >= %(since)s::timestamptz)
-  and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz);
+  and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz)
+  and (%(parent)s::text is null or d.parent_id = %(parent)s);
 
 -- show: One document with the version its readers see, or the newest while there is none to be seen.
 select d.id, d.origin, d.filename, d.file_type, d.source_type, d.status, d.failure, d.caveats, d.description, d.tags,
-       d.readers,
+       d.readers, d.parent_id, c.filename as parent_filename,
+       (select count(*) from documents m where m.parent_id = d.id and m.workspace_id = d.workspace_id) as members,
        d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.metadata - 'uploads' as metadata, d.current_version,
        v.id as version_id, v.file_hash, v.file_size, v.kind, v.location, v.page_count
 from documents d
+left join documents c on c.id = d.parent_id and c.workspace_id = d.workspace_id
 left join lateral (
     select * from document_versions v
     where v.document_id = d.id and v.workspace_id = d.workspace_id
@@ -58,29 +62,20 @@ order by p.number limit %(limit)s;
 select c.id, c.spans from document_chunks c
 where c.version_id = %(version)s and c.id = any(%(chunks)s) and c.workspace_id = %(workspace)s;
 
--- impact: What goes when a document goes.
-select (select count(*) from document_versions v where v.document_id = d.id) as versions,
-       (select count(*) from pages p where p.document_id = d.id
-          and p.version_id in (select v.id from document_versions v where v.document_id = d.id)) as pages,
-       (select count(*) from document_chunks c where c.document_id = d.id) as chunks,
-       (select count(*) from embeddings e where e.document_id = d.id) as embeddings
-from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
+-- impact: What goes when documents go.
+select (select count(*) from document_versions v where v.document_id = any(%(documents)s) and v.workspace_id = %(workspace)s)
+           as versions,
+       (select count(*) from pages p where p.version_id in (
+            select v.id from document_versions v
+            where v.document_id = any(%(documents)s) and v.workspace_id = %(workspace)s)) as pages,
+       (select count(*) from document_chunks c
+        where c.document_id = any(%(documents)s) and c.workspace_id = %(workspace)s) as chunks,
+       (select count(*) from embeddings e
+        where e.document_id = any(%(documents)s) and e.workspace_id = %(workspace)s) as embeddings;
 
 -- lock: Nobody else changes the document until this transaction ends.
 select d.id, d.filename from documents d
 where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
-
--- locations: Where the bytes of its versions are, and those of uploads that never became one.
-select v.location from document_versions v where v.document_id = %(document)s and v.workspace_id = %(workspace)s
-union
-select jsonb_array_elements_text(d.metadata->'uploads') from documents d
-where d.id = %(document)s and d.workspace_id = %(workspace)s;
-
--- delete_vectors: By document, for which there is an index; the cascade would look for chunk after chunk.
-delete from embeddings e where e.document_id = %(document)s and e.workspace_id = %(workspace)s;
-
--- delete: The document; its versions, pages, chunks and links follow.
-delete from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
 -- same_bytes: A document whose current content has this hash.
 select d.id, d.filename, d.status from documents d

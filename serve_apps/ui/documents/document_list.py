@@ -20,7 +20,7 @@ TYPES: Final = (
     *("pdf", "image", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf"),
     *("html", "markdown", "text", "csv", "xls", "email", "msg", "epub", "code"),
 )
-FILTERS: Final = ("search", "status", "type", "from", "to", "zone")
+FILTERS: Final = ("search", "status", "type", "from", "to", "zone", "parent")
 
 
 async def document_catalogue(console: ConsoleContext, api: SessionApi, query: Mapping[str, str], skip: int) -> SafeHtml:
@@ -29,6 +29,7 @@ async def document_catalogue(console: ConsoleContext, api: SessionApi, query: Ma
     if not wanted.keys() & {"from", "to"}:
         wanted.pop("zone", None)
     chosen = {"search": wanted.get("search"), "status": wanted.get("status"), "file_type": wanted.get("type")}
+    chosen |= {"parent": wanted.get("parent")}
     chosen |= {"since": day_start(wanted, "from", 0), "before": day_start(wanted, "to", 1)}
     body = await api.get("/api/documents/", skip=skip, limit=A_PAGE, **chosen)
     return document_table(console, body, wanted, api.session.role)

@@ -153,6 +153,8 @@ def origin_card(document: Record) -> SafeHtml:
     """Origin of the document, and who may see it."""
     source = document["source_type"]
     rows = [
+        ("Part of", _container_link(document)),
+        ("Holds", _members_link(document)),
         ("Origin", document["origin"]),
         ("Came by", "scan of a folder" if source == "folder" else source),
         ("Read", format_moment(document["processed_date"])),
@@ -163,6 +165,16 @@ def origin_card(document: Record) -> SafeHtml:
     ]
     pairs = [(tag("dt", name), tag("dd", value)) for name, value in rows if value]
     return titled_card("About", tag("dl", pairs, class_="doc-pairs"))
+
+
+def _container_link(document: Record) -> SafeHtml | None:
+    parent = document.get("parent_id")
+    return link_to(document["parent_filename"], document_address(parent)) if parent else None
+
+
+def _members_link(document: Record) -> SafeHtml | None:
+    members = document.get("members")
+    return link_to(format_count(members, "document"), f"{HERE}?parent={document['id']}") if members else None
 
 
 def encoding_card(document: Record, role: Role) -> SafeHtml | None:
@@ -189,6 +201,7 @@ def impact_card(document: Record, impact: Record) -> SafeHtml:
         f"{format_count(impact['chunks'], 'passage')} and {format_count(impact['embeddings'], 'vector')}: "
         "nobody finds it any more",
         f"its links to {agents}" if agents else "no links to agents",
+        *([f"{format_count(impact['members'], 'document')} that came out of it"] if impact.get("members") else []),
         "the file itself" if document["source_type"] == "upload" else stays,
     ]
     keep = tag("a", "Keep it", href=document_address(document["id"]), class_="aos-button")

@@ -25,6 +25,8 @@ TITLES: Final[Mapping[str, str]] = {
     "reduced_scale": "Read at a smaller scale",
     "read_as": "Read as another format",
     "hidden_content": "Hidden parts are in the text",
+    "tracked_changes": "Tracked changes are read as accepted",
+    "passed_over": "Left out on purpose",
 }
 COLOURS: Final[Mapping[str, Colour]] = {"unread": "amber", "unsure": "amber"}  # notes are grey
 

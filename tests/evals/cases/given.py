@@ -107,7 +107,11 @@ def ingest_cases(folder: Path) -> Iterable[Case]:
     yield case("strict.docx", "The strict document says the ferry leaves at six.")
     yield case("chart_3d.pptx", "Tonnes", "4100", "3870", instead=SKIPPED)
     yield case("smartart.pptx", "Harbour master signs first", "the fire officer inspects", instead=SKIPPED)
-    yield case("docs.zip", "|", instead=UNSUPPORTED)
+    inside = {
+        "memo.docx": "The platypus ledger is kept in drawer nine.",
+        "readme.txt": "the echidna rota starts at six",
+    }
+    yield case("docs.zip", "memo.docx", "readme.txt", members=inside, clean=True)
     yield case("docs_password.zip", "|", instead=frozenset({FailureReason.ENCRYPTED}))
     yield case("photo.heic", "Hestnes leaves at 17:40")
     yield case("drawing.svg", "Pump station layout, valve V-17", "Flow 12 l/s", excludes=("<path",))
@@ -139,8 +143,10 @@ def ingest_cases(folder: Path) -> Iterable[Case]:
     yield case("picture_only.docx", "the lamp oil is", "stored in cellar four", instead=PICTURES | {Mark.NO_TEXT})
     yield case("equation.docx", ("A=πd²/4", "A=(πd²)/4", "A=(πd^2)/(4)", "A=(πd^2)/4", "A=πd^2/4"), excludes=("πd24",))
     yield case("checkbox.docx", "☒ Reefer cargo", ("☒ Dangerous cargo", "☑ Dangerous cargo"))
-    yield case("mail_attachment.eml", "see the attachment", needs=frozenset({Mark.ATTACHMENTS_UNREAD}))
-    yield case("mail_forwarded.eml", "See below.", "Rates", "12.50", "Regards, Cy")
+    statement = {"statement.pdf": "the quoll deposit amounts to 8,812 florins"}
+    yield case("mail_attachment.eml", "see the attachment", members=statement, clean=True)
+    forwarded = {"HTML only.eml": "A-1 | 12.50"}
+    yield case("mail_forwarded.eml", "See below.", "Rates", "12.50", "Regards, Cy", members=forwarded, clean=True)
     yield case("model.ipynb", "The tide model uses 12 constituents.", excludes=("hIk2kx0GjNXRCwEk5em",))
     yield case("book_nocache.xlsx", "Rope | 12 |", "=")
     yield case("note.rtf", "The heron licence costs € 45", "A1 | B1", "After table.")

@@ -1,7 +1,7 @@
 """A case: a file, what its text must and must not hold, and which marks are right instead."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -31,6 +31,7 @@ class Case:
         excludes: what its text must not hold.
         instead: marks (kinds of caveats, reasons of failures) that are right instead of the text.
         needs: marks that must be there although the text is right.
+        members: files that must come out of it, as documents of their own, each with what its text must hold.
         clean: no mark of weight `unread` or `unsure` may be there: a false alarm is a fault, too.
         seconds: the most its reading may take.
     """
@@ -42,17 +43,23 @@ class Case:
     excludes: tuple[str, ...] = ()
     instead: frozenset[CaveatKind | FailureReason] = frozenset()
     needs: frozenset[CaveatKind | FailureReason] = frozenset()
+    members: Mapping[str, Wanted] = field(default_factory=dict)
     clean: bool = False
     seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the reader made of a file: its pages, or why there are none; `seconds` it took."""
+    """What the reader made of a file: its pages, or why there are none; `seconds` it took.
+
+    `members` are the texts of what came out of it, `said` what its survey says of the rest.
+    """
 
     pages: tuple[Page, ...] = ()
     failure: Failure | None = None
     seconds: float = 0.0
+    members: Mapping[str, str] = field(default_factory=dict)
+    said: tuple[Caveat, ...] = ()
 
     @property
     def text(self) -> str:
@@ -61,8 +68,8 @@ class Reading:
 
     @property
     def caveats(self) -> tuple[Caveat, ...]:
-        """Those of all pages."""
-        return tuple(caveat for page in self.pages for caveat in page.caveats)
+        """Those of its survey and of all pages."""
+        return (*self.said, *(caveat for page in self.pages for caveat in page.caveats))
 
     @property
     def marks(self) -> frozenset[CaveatKind | FailureReason]:
@@ -97,6 +104,11 @@ def complaints(case: Case, reading: Reading) -> list[str]:
     faults += [f"lacks {_shown(wanted)}" for wanted in case.includes if not _stands(wanted, text)]
     faults += [f"has {unwanted!r}" for unwanted in case.excludes if fold(unwanted) in text]
     faults += [f"lacks the mark {mark}" for mark in sorted(case.needs - reading.all_marks)]
+    faults += [
+        f"lacks the member {name} with {_shown(wanted)}"
+        for name, wanted in case.members.items()
+        if name not in reading.members or not _stands(wanted, fold(reading.members[name]))
+    ]
     if case.clean and reading.marks:
         faults.append(f"is marked {', '.join(sorted(reading.marks))} without a reason")
     return faults

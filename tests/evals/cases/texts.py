@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from email.message import EmailMessage
 from pathlib import Path
 
-from pipelines.documents.document import CaveatKind
 from tests.evals.cases.given import ENCODING
 from tests.evals.cases.model import Case
 
@@ -178,13 +177,14 @@ def _mails(folder: Path) -> Iterable[Case]:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = "a@a.example", "b@b.example", "With a file"
     message.set_content("The sheet is enclosed.")
-    message.add_attachment(b"%PDF-1.4 not read", maintype="application", subtype="pdf", filename="sheet.pdf")
+    message.add_attachment(b"Sheet 12", maintype="application", subtype="octet-stream", filename="sheet.txt")
     yield Case(
         "mail",
-        "attachment is named as unread",
+        "attachment is a document of its own",
         put("attached", message.as_bytes()),
-        ("The sheet is enclosed.", "sheet.pdf"),
-        needs=frozenset({CaveatKind.ATTACHMENTS_UNREAD}),
+        ("The sheet is enclosed.", "sheet.txt"),
+        members={"sheet.txt": "Sheet 12"},
+        clean=True,
     )
 
 

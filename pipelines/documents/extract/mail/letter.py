@@ -14,7 +14,8 @@ from pipelines.documents.extract.text.charset import DecodedText, decode_bytes
 from pipelines.documents.extract.text.web_page import decode_html, html_parts, pictures_in
 
 _HEADERS: Final = ("From", "To", "Cc", "Date", "Subject")
-_SIGNATURES: Final = ("pgp-signature", "pkcs7-signature", "x-pkcs7-signature")
+SIGNATURES: Final = ("pgp-signature", "pkcs7-signature", "x-pkcs7-signature")
+ENCLOSED: Final = ("rfc822", "global", "news")
 SMALL_PICTURE: Final = 20_000  # bytes; the logo below a signature
 _MOST_ENCLOSED: Final = 20  # a letter in a letter in a letter
 _NEARLY_ALL: Final = 0.9
@@ -28,9 +29,8 @@ class LetterContent:
 
     blocks: list[str] = field(default_factory=list)  # paragraphs, tables
     caveats: list[Caveat] = field(default_factory=list)  # doubts about what was read
-    attached: list[str] = field(default_factory=list)  # names of what was not read
+    attached: list[str] = field(default_factory=list)  # names of what is not text: documents of their own
     small: list[str] = field(default_factory=list)
-    pictures: int = 0  # how many pictures in the text were not
 
     def take(self, other: "LetterContent") -> None:
         """Add what was read of a part."""
@@ -38,7 +38,6 @@ class LetterContent:
         self.caveats += other.caveats
         self.attached += other.attached
         self.small += other.small
-        self.pictures += other.pictures
 
     def names(self) -> list[str]:
         """Everything attached, a block of one line."""
@@ -48,13 +47,6 @@ class LetterContent:
     def doubts(self) -> Iterator[Caveat]:
         """Caveats for what the text does not hold, or may have wrong."""
         yield from merge_caveats(self.caveats)
-        if self.attached:
-            shown = ", ".join(self.attached[:5]) + (", …" if len(self.attached) > 5 else "")
-            detail = f"{shown}: attachments are not read yet; save and upload them by themselves"
-            yield Caveat(CaveatKind.ATTACHMENTS_UNREAD, detail, len(self.attached))
-        if self.pictures:
-            detail = f"{self.pictures} pictures in the letter were not read"
-            yield Caveat(CaveatKind.PICTURES_UNREAD, detail, self.pictures)
 
 
 def merge_caveats(caveats: Sequence[Caveat]) -> Iterator[Caveat]:
@@ -118,7 +110,7 @@ def _header_value(
 
 def _read_part(part: Message, context: ExtractionContext, depth: int) -> LetterContent:
     kind, subtype = part.get_content_maintype(), part.get_content_subtype()
-    if kind == "message" and subtype in ("rfc822", "global", "news"):
+    if kind == "message" and subtype in ENCLOSED:
         return _read_enclosed(part, context, depth)
     if part.is_multipart():
         children = [one for one in part.get_payload() if isinstance(one, Message)]
@@ -135,7 +127,8 @@ def _read_part(part: Message, context: ExtractionContext, depth: int) -> LetterC
     return _read_attachment(part, context, depth)
 
 
-def _read_enclosed(part: Message, context: ExtractionContext, depth: int) -> LetterContent:
+def enclosed_message(part: Message) -> Message:
+    """The letter in a part of type message/rfc822."""
     inner = part.get_payload()
     enclosed = inner[0] if isinstance(inner, list) and inner else None
     if not isinstance(enclosed, Message):
@@ -145,10 +138,13 @@ def _read_enclosed(part: Message, context: ExtractionContext, depth: int) -> Let
         wrapped["Content-Transfer-Encoding"] = str(part["Content-Transfer-Encoding"])
         wrapped.set_payload(enclosed.as_string())
         enclosed = parse_message(payload_of(wrapped))
-    letter = read_letter(enclosed, context, depth + 1)
+    return enclosed
+
+
+def _read_enclosed(part: Message, context: ExtractionContext, depth: int) -> LetterContent:
+    letter = read_letter(enclosed_message(part), context, depth + 1)
     letter.blocks.insert(0, "Enclosed letter:")
     letter.blocks += letter.names()
-    # What is attached to it is named here; outside it counts as unread without being named again.
     return letter
 
 
@@ -170,7 +166,6 @@ def best_of(read: Sequence[LetterContent]) -> LetterContent:
         if one is not found:
             found.attached += [name for name in one.attached if name not in found.attached]
             found.small += [name for name in one.small if name not in found.small]
-            found.pictures = max(found.pictures, one.pictures)
     return found
 
 
@@ -212,7 +207,7 @@ def split_paragraphs(text: str) -> list[str]:
 
 def _read_attachment(part: Message, context: ExtractionContext, depth: int) -> LetterContent:
     kind, subtype = part.get_content_maintype(), part.get_content_subtype()
-    if subtype in _SIGNATURES:
+    if subtype in SIGNATURES:
         return LetterContent()
     name = name_of(part, context) or part.get_content_type()
     if kind == "application" and name.lower().endswith(".eml"):
@@ -220,6 +215,5 @@ def _read_attachment(part: Message, context: ExtractionContext, depth: int) -> L
         letter.blocks = [f"Enclosed letter {name}:", *letter.blocks, *letter.names()]
         return letter
     if kind == "image" and part.get_content_disposition() != "attachment":
-        small = len(payload_of(part)) <= SMALL_PICTURE
-        return LetterContent(small=[name], pictures=0 if small else 1)
+        return LetterContent(small=[name])
     return LetterContent(attached=[name])

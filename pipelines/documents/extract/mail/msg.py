@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,10 @@ from oxmsg.properties import Properties
 from oxmsg.recipient import Recipient
 from oxmsg.storage import Storage
 
+from cluster.basics.disk import means_full
 from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Unreadable
+from pipelines.documents.extract.containers.members import ContainerEntry, numbered_names
+from pipelines.documents.extract.mail.attachments import file_label
 from pipelines.documents.extract.mail.eml import DAMAGED, not_readable
 from pipelines.documents.extract.mail.headers import header_text, on_behalf
 from pipelines.documents.extract.mail.letter import SMALL_PICTURE, LetterContent, best_of, split_paragraphs
@@ -87,16 +91,54 @@ def _message_body(message: Message, context: ExtractionContext) -> LetterContent
     return best_of(said)
 
 
+def _enclosed_storage(storage: Storage) -> Storage | None:
+    """The letter in an attachment, where it is one."""
+    found = next((one for one in storage.storages if one.name == _ENCLOSED), None)
+    return found if found is not None and any(one.name == _PROPERTIES for one in found.streams) else None
+
+
 def _read_attachment(storage: Storage, context: ExtractionContext, depth: int) -> LetterContent:
-    enclosed = next((one for one in storage.storages if one.name == _ENCLOSED), None)
-    if enclosed is not None and any(one.name == _PROPERTIES for one in enclosed.streams):
+    if (enclosed := _enclosed_storage(storage)) is not None:
         letter = _read_message(enclosed, _Enclosed(enclosed), context, depth + 1)
         letter.blocks = ["Enclosed letter:", *letter.blocks, *letter.names()]
         return letter
     one = Attachment(storage)
-    values = one.properties
-    name = one.file_name or values.str_prop_value(c.PID_DISPLAY_NAME) or "an object"
-    is_inline = bool(values.str_prop_value(c.PID_ATTACH_CONTENT_ID))
-    if is_inline and str(one.mime_type).startswith("image/"):
-        return LetterContent(small=[name], pictures=int(one.size > SMALL_PICTURE))
-    return LetterContent(attached=[name])
+    name = one.file_name or one.properties.str_prop_value(c.PID_DISPLAY_NAME) or "an object"
+    return LetterContent(small=[name]) if _is_inline_picture(one) else LetterContent(attached=[name])
+
+
+def _is_inline_picture(one: Attachment) -> bool:
+    return bool(one.properties.str_prop_value(c.PID_ATTACH_CONTENT_ID)) and str(one.mime_type).startswith("image/")
+
+
+def msg_entries(path: Path, _: ExtractionContext) -> Iterator[ContainerEntry]:
+    """Everything attached, also to letters enclosed in it, which are no files that could stand alone.
+
+    Raises Unreadable: CORRUPT.
+    """
+    try:
+        with OleFileIO(str(path)) as ole:
+            storage = Storage.from_ole(ole)
+        yield from numbered_names(_attached_entries(storage, 0))
+    except (*DAMAGED, OSError, struct.error, AssertionError) as error:
+        if means_full(error):
+            raise
+        raise not_readable(error) from error
+
+
+def _attached_entries(storage: Storage, depth: int) -> Iterator[ContainerEntry]:
+    for each in storage.iter_attachment_storages():
+        if (enclosed := _enclosed_storage(each)) is not None:
+            if depth < _MOST_ENCLOSED:
+                yield from _attached_entries(enclosed, depth + 1)
+            continue
+        one = Attachment(each)
+        if not _is_inline_picture(one) or one.size > SMALL_PICTURE:
+            name = one.file_name or one.properties.str_prop_value(c.PID_DISPLAY_NAME) or ""
+            yield ContainerEntry(file_label(name, "attachment"), 0, partial(_attached_blocks, one))
+
+
+def _attached_blocks(one: Attachment) -> Iterator[bytes]:
+    if (data := one.file_bytes) is None:
+        raise ValueError("an object without bytes of its own")
+    yield data

@@ -69,6 +69,8 @@ _UNSEEN = frozenset(
         ),
     )
 ) | {FALLBACK}
+_TRACKED = frozenset(f"{W}{name}" for name in ("del", "ins", "moveFrom", "moveTo"))
+_AS_ACCEPTED = "changes that are tracked, read as if they were accepted: what is struck out is left out"
 _LEAST_SHIFT = 3  # half points that a run is moved up or down before it counts as raised or lowered
 _PRIVATE = re.compile("[\uf020-\uf0ff]")
 Piece = tuple[str, str]  # "" | "raised" | "lowered", and the text
@@ -93,6 +95,8 @@ class InlineReader:
     def _text_pieces(self, node: etree._Element, shift: str = "") -> Iterator[Piece]:
         for child in node:
             tag = child.tag
+            if tag in _TRACKED:
+                self._objects.gathered.note(CaveatKind.TRACKED_CHANGES, _AS_ACCEPTED)
             if not isinstance(tag, str) or tag in _UNSEEN:
                 continue
             if tag == f"{W}t":

@@ -14,7 +14,10 @@ Failure = Mapping[str, Any]
 
 
 class DocumentLine(BaseModel):
-    """A document in a list; `caveats` are what it lacks or may have wrong, the gravest first."""
+    """A document in a list; `caveats` are what it lacks or may have wrong, the gravest first.
+
+    `parent_id` is the document of the archive or the letter that it came out of.
+    """
 
     id: str
     filename: str
@@ -32,6 +35,7 @@ class DocumentLine(BaseModel):
     file_size: int | None
     upload_date: datetime
     processed_date: datetime | None
+    parent_id: str | None
 
 
 class DocumentList(BaseModel):
@@ -46,10 +50,12 @@ class DocumentList(BaseModel):
 class DocumentShape(DocumentLine):
     """A document with the version its readers see; `pages` counts expected, stored, failed and doubtful ones.
 
-    `fix` says what mends its failure, where it has one.
+    `fix` says what mends its failure, where it has one; `members` is how many documents came out of it.
     """
 
     fix: str | None
+    parent_filename: str | None
+    members: int
     origin: str
     version_id: str | None
     file_hash: str | None
@@ -100,9 +106,10 @@ class PageShape(BaseModel):
 
 
 class Deleted(BaseModel):
-    """Counts of what goes, or went, with a document."""
+    """Counts of what goes, or went, with a document and its `members`, the documents that came out of it."""
 
     document_id: str
+    members: int
     versions: int
     pages: int
     chunks: int

@@ -18,7 +18,7 @@ from pipelines.documents.store.page_codec import words_from_json
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, Limit, PageInPath, Skip, Text
+from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, DocumentKey, Limit, PageInPath, Skip, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.document_shapes import (
     Content,
@@ -47,9 +47,10 @@ async def documents(
     search: Annotated[Text | None, Query(max_length=200, description="In name or description.")] = None,
     since: Annotated[AwareDatetime | None, Query(description="Came at this moment or later.")] = None,
     before: Annotated[AwareDatetime | None, Query(description="Came before this moment.")] = None,
+    parent: Annotated[DocumentKey | None, Query(description="Came out of this archive or letter.")] = None,
 ) -> DocumentList:
     """The documents one may see."""
-    wanted = DocumentFilter(status, file_type, search, since, before)
+    wanted = DocumentFilter(status, file_type, search, since, before, parent)
     rows, total = await parts.library.page_of(me.scope, wanted, skip, limit)
     return DocumentList(items=[DocumentLine(**row) for row in rows], total=total, skip=skip, limit=limit)
 
@@ -154,7 +155,7 @@ async def delete_impact(document_id: DocumentInPath, me: Me, parts: Its) -> Dele
 
 @router.delete("/api/documents/{document_id}", dependencies=[OPERATE])
 async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
-    """Remove a document with its pages, chunks, vectors and links; an upload's bytes go too."""
+    """Remove a document with its pages, chunks, vectors, links, and what came out of it; bytes of uploads go too."""
     async with parts.database.transaction(me.scope) as tx:
         impact, locations = await parts.library.delete(tx, me.scope, document_id)
         detail = {"pages": impact.pages, "chunks": impact.chunks}

@@ -1,0 +1,1 @@
+"""Containers: archives and letters whose members become documents of their own."""
