@@ -120,12 +120,10 @@ class OcrSettings(Section):
     """OCR of scanned pages and pictures.
 
     `languages`: `auto` tells script and language of each page and reads it with what is installed for them, or else
-    with PP-OCR where that reads them; a page in others is marked `language_missing` (`aos languages list`). Names
-    beside it are tried first (`auto,deu`). Without it scans are in these, by Tesseract's names (`eng,deu`), the
-    likeliest first. A workspace may have its own (PUT /api/ocr/languages). `tesseract_data`: a folder of .traineddata
-    that comes before the program's own. `memory_bytes`: data that one engine's process may hold.
+    with PP-OCR; a page in others is marked `language_missing` (`aos languages list`). Names beside it are tried first
+    (`auto,deu`); without it scans are in these, by Tesseract's names, the likeliest first. `tesseract_data`: a folder
+    of .traineddata that comes before the program's own. `memory_bytes`: data that one engine's process may hold.
     `engine_seconds`: CPU that the OCR of one page or picture may cost, by all its engines.
-
     `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
     """
 
