@@ -3,6 +3,7 @@
 import numpy as np
 
 from pipelines.documents.ocr.compose import compose_page
+from pipelines.documents.ocr.preprocess import unrepaired_page
 from pipelines.documents.ocr.reading import OcrToken, PixelArea, TextLine
 from pipelines.documents.ocr.reading_order import arrange_found, arrange_lines
 
@@ -87,6 +88,7 @@ def test_a_tall_mark_beside_rows_changes_nothing() -> None:
 def test_signs_of_east_asia_are_joined_without_blanks_and_words_index_the_text() -> None:
     read = ["第", "49", "届", "超级", "碗", "。", "NFL", "Super"]
     tokens = [OcrToken(text, PixelArea(20 * at, 0, 20 * at + 20, 20), 0.9) for at, text in enumerate(read)]
-    text, words = compose_page((TextLine(tuple(tokens)),), np.eye(3), 400, 100)
+    view = unrepaired_page(np.full((100, 400), 255, dtype=np.uint8), None)
+    text, words = compose_page((TextLine(tuple(tokens)),), view, 400, 100)
     assert text == "第 49 届超级碗。 NFL Super"
     assert all(text[word.start :].startswith(word.text) for word in words) and len(words) == len(tokens)
