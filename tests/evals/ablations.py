@@ -21,7 +21,6 @@ from serve_apps.retrieval.answers.running_lines import RunningLines
 from serve_apps.retrieval.cache import near_miss, paraphrase, roles
 from serve_apps.retrieval.text import lexicon, question_shape, question_terms, question_tokens, words
 from serve_apps.retrieval.text.lexicon import SynonymLexicon
-from serve_apps.retrieval.text.question_shape import AskedShape
 
 Change = tuple[Any, str, Any]  # where it is looked up, its name there, and what stands in its place
 _NEVER = re.compile(r"(?!)")
@@ -76,8 +75,6 @@ def answer_ablations() -> list[Ablation]:
         _one("abstain: words that nobody speaks of", abstain, "WORDS_COST", 0.0),
         _one("abstain: dates that nobody speaks of", abstain, "find_dates", always([])),
         _one("abstain: least score", abstain, "LEAST_SCORE", 0.0),
-        _one("abstain: least coverage", abstain, "LEAST_COVERAGE", 0.0),
-        _one("abstain: least similarity", abstain, "LEAST_SIMILARITY", -1.0),
         _one("abstain: abbreviations stand for what they mean", abstain, "known_with_meanings", always(frozenset())),
         _one("conflict: sources that contradict each other", conflicts, "find_contradictions", always([])),
         _one("evidence: rare words weigh more", evidence.WordRarity, "of", always(1.0)),
@@ -97,9 +94,6 @@ def answer_ablations() -> list[Ablation]:
         ),
         _one("wording: commands around the question", answerer, "extract_subject", _itself),
         _one("wording: nouns for question words", question_shape, "_attributes", always(frozenset())),
-        _one("wording: the kind of value that is asked for", AskedShape, "accepts", always(True)),
-        _one("wording: what is counted", AskedShape, "_counts", always(True)),
-        _one("wording: units of a name", question_shape, "same_unit", always(False)),
         _one("wording: choices", question_shape, "_CHOICE", _NEVER),
         _one("spelling: one letter away", words, "_is_near_spelling", always(False)),
         _one("spelling: accents", words, "_without_accents", _itself),

@@ -67,8 +67,9 @@ def test_a_question_about_somebody_unknown_needs_more_than_any_sentence_has() ->
 @pytest.mark.parametrize(
     ("coverage", "similarity", "enough"),
     [
-        (0.9, 0.05, False),
-        (0.05, 0.9, False),
+        (0.7, 0.05, False),
+        (0.05, 0.7, False),
+        (0.9, 0.05, True),
         (LEAST_SCORE, LEAST_SCORE, True),
         (0.36, 0.36, False),
         (0.9, None, True),

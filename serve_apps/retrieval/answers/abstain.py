@@ -13,12 +13,10 @@ from serve_apps.retrieval.text.rule_languages import ENGLISH, RuleLanguage
 from serve_apps.retrieval.text.values import blank_values, date_readings, find_dates
 from serve_apps.retrieval.text.words import NameMention, content_words, find_names, is_unknown_name
 
-# What a sentence needs to support an answer. Each part alone must not be negligible; their mean decides. The score is
-# the highest at which questions to five companies' documents lose no more than one answer from the right document in a
-# hundred; SQuAD's paragraphs were held out.
+# What a sentence needs to support an answer; the mean of both parts decides. It is the highest score at which questions
+# to five companies' documents lose no more than one answer from the right document in a hundred; SQuAD's paragraphs
+# were held out.
 LEAST_SCORE = 0.40
-LEAST_COVERAGE = 0.1
-LEAST_SIMILARITY = 0.3
 LEAST_COVERAGE_ALONE = 0.67  # without an embedder
 # In languages that neither the rules nor the packaged embedder know: the least step of .05 at which, of questions about
 # what is in no document, at most one in five is answered, in German, Spanish, Russian and Arabic each, which agree.
@@ -99,8 +97,7 @@ def supports_answer(judged: ScoredEvidence, of_question: UncoveredTerms) -> bool
     """A sentence supports an answer when it shares enough of the question's words and means something near to it."""
     if judged.similarity is None:
         return judged.coverage >= _least_coverage(of_question.language) + of_question.cost
-    enough = judged.coverage >= LEAST_COVERAGE and judged.similarity >= LEAST_SIMILARITY
-    return enough and judged.score >= LEAST_SCORE + of_question.cost
+    return judged.score >= LEAST_SCORE + of_question.cost
 
 
 def _least_coverage(language: RuleLanguage) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.documents.facts.page_fact import PageFact
 from serve_apps.retrieval.answers.evidence import WordRarity
-from serve_apps.retrieval.text.question_shape import AnswerKind, AskedShape, measure_words
+from serve_apps.retrieval.text.question_shape import AskedShape, measure_words
 from serve_apps.retrieval.text.words import content_words
 
 SUBJECT = 0.2  # weight of a word that stands in the titles of the document: all of it is about that
@@ -58,7 +58,7 @@ def rank_facts(
 
     wanted = shape.words | shape.attributes
     # Anything has an age or a length; a destination is of what it is asked of.
-    is_measure = shape.kind is AnswerKind.NUMBER and shape.attributes
+    is_measure = shape.measures and shape.attributes
     things = shape.words - shape.attributes - set(subject) - measure_words() if is_measure else frozenset[str]()
     elsewhere = _stand_elsewhere(things, facts, passages)
     whole = sum(map(weight, shape.words)) or 1.0
@@ -66,7 +66,7 @@ def rank_facts(
     for at, (one, words, near) in enumerate(zip(facts, around, similarity, strict=True)):
         value = set(content_words(one.value))
         chosen = bool(shape.choices & value)
-        if not shape.accepts(one.value, words) or (value <= shape.said and not chosen):
+        if value <= shape.said and not chosen:
             continue
         label = content_words(f"{one.label} {one.column}")
         own = sum(map(weight, label))

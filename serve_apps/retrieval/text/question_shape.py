@@ -1,36 +1,22 @@
-"""The shape of a question: the kind of value that answers it, and the words under which a form or a table states it.
+"""The shape of a question: what it asks for, and the words under which a form or a table states it.
 
 A question says `how old` where a form says `age`, and `where … going` where it says `destination`. The pairs are in
 attributes.txt; they are our own, after the attribute relation of WordNet (Fellbaum 1998).
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
 from serve_apps.retrieval.text.identifiers import Identifier
-from serve_apps.retrieval.text.units import same_unit
-from serve_apps.retrieval.text.values import find_values
 from serve_apps.retrieval.text.words import content_words, fold_word, word_tokens
 
 _MEASURE = re.compile(
     r"\bhow (?:many|much|old|young|warm|hot|cold|long|far|high|tall|heavy|fast|wide|thick|deep|big|large)\b"
 )
-_COUNT = re.compile(r"\bhow (?:many|much) (\w+)")
 _CHOICE = re.compile(r"^\W*(?:is|was|are|were|did|does|do|has|had)\b.*?\b(\w+) or (\w+)\b")
-_LETTERS = re.compile(r"[^\W\d_]{2}")
-
-
-class AnswerKind(StrEnum):
-    """The kind of value that answers a question."""
-
-    NUMBER = "number"
-    PLACE = "place"
-    DATE = "date"
-    ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +26,9 @@ class AskedShape:
     text: str  # as it is written
     words: frozenset[str]  # folded content words
     attributes: frozenset[str]  # folded nouns that a form may write for the question word
-    kind: AnswerKind
-    counted: str  # folded noun behind `how many`; empty where there is none
+    measures: bool  # a number or a size answers it
     choices: frozenset[str]  # folded words of which one is the answer: `day or night`
     said: frozenset[str]  # folded content words of all of the question: to repeat them is no answer
-
-    def accepts(self, value: str, around: Collection[str]) -> bool:
-        """True where a value is of the kind that answers; `around`: folded words of the value and its headings."""
-        match self.kind:
-            case AnswerKind.NUMBER:
-                return any(char.isdigit() for char in value) and self._counts(around)
-            case AnswerKind.PLACE:
-                return _LETTERS.search(value) is not None
-            case AnswerKind.DATE:
-                return any(one.kind in ("date", "time", "year") for one in find_values(value))
-            case AnswerKind.ANY:
-                return True
-
-    def _counts(self, around: Collection[str]) -> bool:
-        """True where what is counted stands there, or a unit of its name."""
-        return not self.counted or self.counted in around or any(same_unit(self.counted, word) for word in around)
 
 
 def question_shape(question: str, named: Sequence[Identifier] = ()) -> AskedShape:
@@ -74,20 +43,12 @@ def question_shape(question: str, named: Sequence[Identifier] = ()) -> AskedShap
     gone |= {at - 1 for at in coded if at and question[tokens[at - 1].end : tokens[at].start] == " "}
     left = " ".join(one.text for at, one in enumerate(tokens) if at not in gone) if gone else question
     lower, words = question.casefold(), [one.text.casefold() for one in tokens]
-    count, choice = _COUNT.search(lower), _CHOICE.search(lower)
-    kind = AnswerKind.ANY
-    if _MEASURE.search(lower):
-        kind = AnswerKind.NUMBER
-    elif "where" in words:
-        kind = AnswerKind.PLACE
-    elif "when" in words:
-        kind = AnswerKind.DATE
+    choice = _CHOICE.search(lower)
     return AskedShape(
         left,
         frozenset(content_words(left)),
         _attributes(words),
-        kind,
-        fold_word(count[1]) if count and "how many" in count[0] else "",
+        _MEASURE.search(lower) is not None,
         frozenset(map(fold_word, choice.groups())) if choice else frozenset(),
         frozenset(content_words(question)),
     )
