@@ -113,6 +113,8 @@ async def test_values_of_a_wrong_form_are_invalid_or_in_doubt() -> None:
     assert fields["/lines/0/price"].state is FieldState.INVALID
     part = by_path(await extract(FakeWriter({"total": "SKU-77"}), schema=wanting(total="number"), text="SKU-77"))
     assert part["/total"].state is not FieldState.FOUND
+    endless = by_path(await extract(FakeWriter('{"total": 1e999, "ship": 1e999}'), text="Rope"))
+    assert {endless[path].state for path in ("/total", "/ship")} == {FieldState.INVALID}
     flawed = await extract(FakeWriter({"ship": "Rope"}), schema=wanting(ship={"type": "string", "maxLength": 2}))
     assert by_path(flawed)["/ship"].state is FieldState.INVALID and flawed.result.flaws
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, Final
 
 from cluster.models.messages import ChatRequest, ModelMessage
@@ -10,7 +11,7 @@ from cluster.models.reply_json import UnreadableValue, decode_json, strip_fence
 from pipelines.documents.document import Page
 from serve_apps.retrieval.answers.generate import escape_source
 from serve_apps.retrieval.extraction.extraction_result import FoundValue, TextPlace
-from serve_apps.retrieval.extraction.ground_values import ClaimedPlaces, DocumentWords, ground_value, value_places
+from serve_apps.retrieval.extraction.ground_values import ClaimedPlaces, DocumentWords, ground_value
 from serve_apps.retrieval.extraction.schema_fields import FieldKind, SchemaField
 from serve_apps.retrieval.extraction.typed_values import convert_text
 
@@ -109,7 +110,7 @@ class _ReplyGround:
         for one in fields:
             value = given.get(one.name)
             if isinstance(value, str | int | float) and not isinstance(value, bool):
-                places = value_places(value, self.words)
+                places = self.words.find_value(value)
                 if len(places) == 1:
                     yield places[0]
 
@@ -119,6 +120,8 @@ class _ReplyGround:
         if isinstance(value, dict | list):
             written = json.dumps(value, ensure_ascii=False)[:600]
             return FoundValue(written, None, "model", flaw="the model gave no single value")
+        if isinstance(value, float) and not isfinite(value):
+            return FoundValue(str(value), None, "model", flaw="the model gave a number that is none")
         found = ground_value(field, value, self.words, near, self.claims)
         if isinstance(value, str) and field.types and "string" not in field.types:
             typed = convert_text(field, value)
