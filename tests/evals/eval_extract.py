@@ -21,13 +21,12 @@ from cluster.models.connections.endpoint_connection import AuthMode, ConnectionI
 from cluster.models.messages import ChatRequest, ModelReply
 from cluster.models.ports import ChatModel
 from cluster.models.routing.tasks import Task
-from pipelines.documents.document import Page
 from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor, UseModel
 from serve_apps.retrieval.extraction.extraction_result import ExtractedField, Extraction, FieldState
 from serve_apps.retrieval.extraction.stored_extractions import ReadDocument
 from serve_apps.retrieval.search.query_writer import WriterReply
 from serve_apps.retrieval.tables.cell_values import parse_number
-from tests.evals.extraction_data import DEFAULT, LabelledDocument, count_right, leaf_values, plain_value, read_labelled
+from tests.evals.extraction_data import DEFAULT, LabelledDocument, count_right, leaf_values, read_labelled
 from tests.evals.report import Report
 from tests.fakes.agents import SCOPE
 from tests.fakes.model_server import serve_model

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from cluster.basics.errors import Invalid
 from cluster.basics.scope import Scope
 from cluster.models.chat.response_format import ResponseForm, SchemaFlaw
 from cluster.models.model_errors import NoModel
@@ -23,11 +24,14 @@ from serve_apps.retrieval.extraction.model_route import (
 )
 from serve_apps.retrieval.extraction.schema_fields import SchemaField, read_schema
 from serve_apps.retrieval.extraction.stored_extractions import ReadDocument, StoredExtractions
+from serve_apps.retrieval.extraction.time_limit import UNLIMITED, OutOfTime, TimeLimit
 from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter, WriterReply, refusal_reason
 
 Json = Any
 LEAST_CONFIDENCE: Final = 0.6  # of OCR; a value whose words are below it is for a person to look at
 MOST_FLAWS: Final = 50
+_UNCHECKED: Final = ("pattern", "format")
+RULE_SECONDS: Final = 30.0  # of the rules, of a look for a model's values, and of the schema's check, each
 AT_ONCE: Final = 2  # extractions of one process whose rules run at a time
 
 
@@ -53,11 +57,15 @@ class DocumentExtractor:
     """Extracts from what a scope may see; a process has one, for all who ask."""
 
     def __init__(
-        self, stored: StoredExtractions, writer: QueryWriter | None, seconds: Callable[[], float] = lambda: 60.0
+        self,
+        stored: StoredExtractions,
+        writer: QueryWriter | None,
+        seconds: Callable[[], float] = lambda: 60.0,
+        rule_seconds: float = RULE_SECONDS,
     ) -> None:
-        """`writer` asks the workspace's models; `seconds` are those that a model may take."""
+        """`writer` asks the workspace's models; `seconds` are those that a model may take, `rule_seconds` rules."""
         self.stored = stored
-        self._writer, self._seconds = writer, seconds
+        self._writer, self._seconds, self._rule_seconds = writer, seconds, rule_seconds
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def extract(
@@ -88,7 +96,9 @@ class DocumentExtractor:
             if values is not None:
                 merged = merge_values(root, facts, values.found)
                 result = await asyncio.to_thread(judge_found, root, merged, read.pages, LEAST_CONFIDENCE)
-        result = validate_extraction(schema, replace(result, notes=tuple(notes)))
+        result = replace(result, notes=tuple(notes))
+        async with self._places:
+            result = await asyncio.to_thread(validate_extraction, schema, result, TimeLimit(self._rule_seconds))
         model = None if reply is None else reply.model
         run = await self.stored.keep_extraction(scope, read, schema, result, model)
         return DocumentExtraction(run, read, result, reply)
@@ -126,18 +136,44 @@ class DocumentExtractor:
         return values, reply, "; ".join(one for one in (values.note, cut) if one)
 
 
-def validate_extraction(schema: Mapping[str, Json], found: Extraction) -> Extraction:
+def validate_extraction(schema: Mapping[str, Json], found: Extraction, limit: TimeLimit = UNLIMITED) -> Extraction:
     """The result with what of the schema it does not fit: beside the fields that are wrong, and as a list."""
-    form = ResponseForm({"type": "object", **schema})
-    flaws = [flaw for flaw, _ in zip(form.flaws(found.data), range(MOST_FLAWS), strict=False)]
-    wrong = {_pointer(flaw): flaw.message for flaw in flaws if flaw.path}
+    flaws, wrong, notes = list[str](), dict[str, str](), list[str]()
+    total = 0
+    try:
+        for total, flaw in enumerate(ResponseForm({"type": "object", **schema}).flaws(found.data, limit.check_time), 1):
+            flaws += [str(flaw)] if total <= MOST_FLAWS else []
+            if flaw.path:
+                wrong[_pointer(flaw)] = flaw.message
+    except OutOfTime:
+        notes.append(f"the result was held against the schema for {limit.seconds:g} s only, and not as a whole")
+    except Invalid as error:  # of a result with many rows each reference is followed often
+        notes.append(f"the result was not held against the schema as a whole: {error}")
+    if total > MOST_FLAWS:
+        notes.append(f"{total - MOST_FLAWS} more flaws are not listed, the fields say what is wrong")
+    if left := _unchecked_keywords(schema):
+        notes.append(f"not checked of the schema: {', '.join(left)}")
     fields = tuple(
         replace(one, state=FieldState.INVALID, reason=wrong[one.path])
         if one.path in wrong and one.state in (FieldState.FOUND, FieldState.UNSURE)
         else one
         for one in found.fields
     )
-    return replace(found, fields=fields, flaws=tuple(map(str, flaws)))
+    return replace(found, fields=fields, flaws=tuple(flaws), notes=(*found.notes, *notes))
+
+
+def _unchecked_keywords(schema: Json) -> list[str]:
+    """Keywords of a schema that no value is held against: one's regular expression may take for ever."""
+    found, left = set[str](), [schema]
+    while left:
+        part = left.pop()
+        if isinstance(part, Mapping):
+            # A property may have such a name, but a schema is no text.
+            found |= {name for name in _UNCHECKED if isinstance(part.get(name), str)}
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
+    return sorted(found)
 
 
 def _pointer(flaw: SchemaFlaw) -> str:
