@@ -10,6 +10,7 @@ import pytest
 from pipelines.documents.document import Page
 from serve_apps.retrieval.extraction.extraction_result import FieldState, FoundValue, TextPlace, judge_found
 from serve_apps.retrieval.extraction.ground_values import DocumentWords, ground_value
+from serve_apps.retrieval.extraction.records.list_records import find_priced_lines
 from serve_apps.retrieval.extraction.records.structured_text import read_structure
 from serve_apps.retrieval.extraction.schema_fields import SchemaField, read_schema
 from serve_apps.retrieval.extraction.typed_values import convert_text
@@ -199,8 +200,35 @@ def test_elements_have_their_places_also_before_a_break(text: str) -> None:
 
 def test_a_text_that_is_no_structure_is_none_and_entities_are_left_alone() -> None:
     assert read_structure([Page(1, "No structure < here")]) is None and read_structure([]) is None
-    bomb = '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><r><x>&b;</x></r>'
+    bomb = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><r><x>&b;</x></r>'
     assert read_structure([Page(1, bomb)]) is None
     deep = "<a>" * 5_000 + "x" + "</a>" * 5_000
     assert read_structure([Page(1, deep)]) is None
     assert read_structure([Page(1, "[" * 100_000)]) is None
+
+
+def test_a_structure_that_is_built_to_take_long_does_not() -> None:
+    declared = "".join(f"<!ATTLIST e a{n} CDATA 'x'>" for n in range(100))
+    texts = [
+        f"<?xml version='1.0'?><!DOCTYPE r [{declared}]><r>{'<e>1</e>' * 20_000}</r>",
+        "<r><a>" + "x\n" * 300_000 + "</a></r>",
+        "<r>" + "<a>x\n</a>y\n" * 20_000 + "<a>never closed\n",
+    ]
+    began = time.process_time()
+    for text in texts:
+        structure = read_structure([Page(1, text)])
+        assert structure is not None and not any(one.name.startswith("a1") for one in structure.root.walk())
+    assert time.process_time() - began < 10
+
+
+def test_a_line_that_only_looks_priced_is_soon_none() -> None:
+    lines = ["a" + " " * 4_000 + "|", "a " * 2_000 + "1|", "a" + " ." * 190 + "1|", " " * 4_000 + "1"]
+    began = time.process_time()
+    assert find_priced_lines([Page(1, "\n".join(lines * 50))]) == []
+    assert time.process_time() - began < 2
+    rows = find_priced_lines([Page(1, "  2 x Rope @ 1.50  3.00 A \nLamp .... 4.00*\nSail  9.00  \n")])[0].rows
+    assert [[None if cell is None else cell.text.strip() for cell in row] for row in rows] == [
+        ["2", "Rope", "1.50", "3.00"],
+        [None, "Lamp", None, "4.00"],
+        [None, "Sail", None, "9.00"],
+    ]

@@ -1,12 +1,13 @@
 """Extracts JSON of a schema's form from a stored document: by its labels and tables, by a model, or by both."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from cluster.basics.errors import Invalid
+from cluster.basics.errors import Invalid, Overloaded
 from cluster.basics.scope import Scope
 from cluster.models.chat.response_format import ResponseForm, SchemaFlaw
 from cluster.models.model_errors import NoModel
@@ -80,24 +81,26 @@ class DocumentExtractor:
     ) -> DocumentExtraction:
         """Extract, and store the fields for those who look at what is unsure.
 
-        Raises SchemaRefused, Invalid: the schema; NotFound: no such document for this scope or agent; where a model is
-        demanded NoModel, OverBudget and what else keeps it from being asked.
+        Raises SchemaRefused, Invalid: the schema; NotFound: no such document for this scope or agent; Overloaded:
+        others' rules run; where a model is demanded NoModel, OverBudget and what else keeps it from being asked.
         """
         root = await asyncio.to_thread(read_schema, schema)
         read = await self.stored.load_document(scope, document, agent, by_name=by_name)
-        async with self._places:
-            facts = await asyncio.to_thread(extract_facts, root, read.pages)
+        async with self._rule_place(self._rule_seconds):
+            limit = TimeLimit(self._rule_seconds)
+            facts = await asyncio.to_thread(extract_facts, root, read.pages, limit)
+            notes = [*_reading_notes(read), *_limit_notes(limit)]
             result = await asyncio.to_thread(judge_found, root, facts, read.pages, LEAST_CONFIDENCE)
-        notes = _reading_notes(read)
         reply: WriterReply | None = None
         if use_model is UseModel.ALWAYS or (use_model is UseModel.AUTO and _leaves_open(result)):
             values, reply, why = await self._ask_model(scope, agent, root, schema, (read.pages, facts), use_model)
             notes += [why] if why else []
             if values is not None:
                 merged = merge_values(root, facts, values.found)
-                result = await asyncio.to_thread(judge_found, root, merged, read.pages, LEAST_CONFIDENCE)
+                async with self._rule_place():
+                    result = await asyncio.to_thread(judge_found, root, merged, read.pages, LEAST_CONFIDENCE)
         result = replace(result, notes=tuple(notes))
-        async with self._places:
+        async with self._rule_place():
             result = await asyncio.to_thread(validate_extraction, schema, result, TimeLimit(self._rule_seconds))
         model = None if reply is None else reply.model
         run = await self.stored.keep_extraction(scope, read, schema, result, model)
@@ -129,11 +132,29 @@ class DocumentExtractor:
             why = "" if isinstance(error, NoModel) else f"no model was asked: {refusal_reason(error, seconds)}"
             return None, None, why
         try:
-            values = await asyncio.to_thread(read_reply, root, reply.text, pages, facts)
+            async with self._rule_place():
+                limit = TimeLimit(self._rule_seconds)
+                values = await asyncio.to_thread(read_reply, root, reply.text, pages, facts, limit)
         except UnreadableValue as error:
             return None, reply, f"{reply.model} replied with something else than JSON ({error}); nothing of it is used"
         cut = "" if len(shown) == len(pages) else f"the model was shown the first {len(shown)} of {len(pages)} pages"
         return values, reply, "; ".join(one for one in (values.note, cut) if one)
+
+    @asynccontextmanager
+    async def _rule_place(self, seconds: float | None = None) -> AsyncIterator[None]:
+        """A place among those whose rules run; for as long as it takes once something was spent.
+
+        Raises Overloaded: none became free in `seconds`.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self._places.acquire()
+        except TimeoutError:
+            raise Overloaded(f"{AT_ONCE} extractions run, and none of them ended within {seconds:g} s") from None
+        try:
+            yield
+        finally:
+            self._places.release()
 
 
 def validate_extraction(schema: Mapping[str, Json], found: Extraction, limit: TimeLimit = UNLIMITED) -> Extraction:
@@ -182,6 +203,13 @@ def _pointer(flaw: SchemaFlaw) -> str:
 
 def _leaves_open(result: Extraction) -> bool:
     return any(one.state is not FieldState.FOUND for one in result.fields)
+
+
+def _limit_notes(limit: TimeLimit) -> list[str]:
+    if not limit.is_over:
+        return []
+    told = "pages, tables and fields whose turn had not come were not looked at"
+    return [f"the document's labels and tables were looked at for {limit.seconds:g} s: {told}"]
 
 
 def _reading_notes(read: ReadDocument) -> list[str]:

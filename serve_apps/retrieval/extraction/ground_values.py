@@ -26,7 +26,6 @@ _INSIDE_BEHIND = re.compile(r"[.,]\d")
 _MINUS = re.compile(r"(?<!\w)[\-−–][$€£¥₹]?\Z")  # before digits; behind a word it is a joint, as in `INV-12`
 _DASHES = re.compile(r"[‐‑‒–—−]")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-LEFT_OUT: Final = "was not looked for in the document, as time ran out"
 
 
 @dataclass(frozen=True, slots=True)
