@@ -48,7 +48,7 @@ class UseModel(StrEnum):
 class DocumentExtraction:
     """An extraction of a document."""
 
-    id: str  # of the run that is stored
+    id: str  # of the run that is stored; empty where it is not kept
     document: ReadDocument
     result: Extraction
     reply: WriterReply | None  # of the model that was asked; None where none was
@@ -78,8 +78,9 @@ class DocumentExtractor:
         agent: str | None = None,
         *,
         by_name: bool = False,
+        keep: bool = True,
     ) -> DocumentExtraction:
-        """Extract, and store the fields for those who look at what is unsure.
+        """Extract, and store the fields for those who look at what is unsure where they are to be kept.
 
         Raises SchemaRefused, Invalid: the schema; NotFound: no such document for this scope or agent; Overloaded:
         others' rules run; where a model is demanded NoModel, OverBudget and what else keeps it from being asked.
@@ -103,7 +104,7 @@ class DocumentExtractor:
         async with self._rule_place():
             result = await asyncio.to_thread(validate_extraction, schema, result, TimeLimit(self._rule_seconds))
         model = None if reply is None else reply.model
-        run = await self.stored.keep_extraction(scope, read, schema, result, model)
+        run = await self.stored.keep_extraction(scope, read, schema, result, model) if keep else ""
         return DocumentExtraction(run, read, result, reply)
 
     async def _ask_model(

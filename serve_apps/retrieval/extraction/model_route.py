@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Final
 
+from cluster.basics.storable import replace_unstorable
 from cluster.models.messages import ChatRequest, ModelMessage
 from cluster.models.reply_json import UnreadableValue, decode_json, strip_fence
 from pipelines.documents.document import Page
@@ -65,7 +66,7 @@ def read_reply(
 
     Raises UnreadableValue: the reply holds no JSON object.
     """
-    text = strip_fence(reply[:LONGEST_REPLY])
+    text = strip_fence(replace_unstorable(reply[:LONGEST_REPLY]))
     start = text.find("{")
     if start < 0:
         raise UnreadableValue("the reply holds no JSON object")
