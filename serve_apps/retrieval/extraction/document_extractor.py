@@ -25,7 +25,7 @@ from serve_apps.retrieval.extraction.model_route import (
 )
 from serve_apps.retrieval.extraction.schema_fields import SchemaField, read_schema
 from serve_apps.retrieval.extraction.stored_extractions import ReadDocument, StoredExtractions
-from serve_apps.retrieval.extraction.time_limit import UNLIMITED, OutOfTime, TimeLimit
+from serve_apps.retrieval.extraction.time_limit import UNLIMITED, RulesOutOfTime, TimeLimit
 from serve_apps.retrieval.search.query_writer import REFUSALS, QueryWriter, WriterReply, refusal_reason
 
 Json = Any
@@ -167,7 +167,7 @@ def validate_extraction(schema: Mapping[str, Json], found: Extraction, limit: Ti
             flaws += [str(flaw)] if total <= MOST_FLAWS else []
             if flaw.path:
                 wrong[_pointer(flaw)] = flaw.message
-    except OutOfTime:
+    except RulesOutOfTime:
         notes.append(f"the result was held against the schema for {limit.seconds:g} s only, and not as a whole")
     except Invalid as error:  # of a result with many rows each reference is followed often
         notes.append(f"the result was not held against the schema as a whole: {error}")

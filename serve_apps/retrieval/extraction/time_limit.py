@@ -7,7 +7,7 @@ from typing import Final
 NOT_IN_TIME: Final = "was not looked for, as time ran out"
 
 
-class OutOfTime(Exception):
+class RulesOutOfTime(Exception):
     """The rules took longer than they may."""
 
 
@@ -25,9 +25,9 @@ class TimeLimit:
         return time.monotonic() >= self._end
 
     def check_time(self) -> None:
-        """Raises OutOfTime: it is over."""
+        """Raises RulesOutOfTime: it is over."""
         if self.is_over:
-            raise OutOfTime
+            raise RulesOutOfTime
 
 
 UNLIMITED: Final = TimeLimit(math.inf)
