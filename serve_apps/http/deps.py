@@ -74,6 +74,7 @@ class AppDependencies:
     skills, ground: what is registered, and what it is tried out on.
     admission: which searches may wait.
     ask_admission: which answers may; apart, as a model's seconds are no measure of how long searches take.
+    extract_admission: which extractions may; they hold no place of an answer while their rules wait for each other.
     telemetry: where spans of requests go.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
     """
@@ -122,6 +123,7 @@ class AppDependencies:
     throttle: LoginThrottle
     admission: AdmissionQueue
     ask_admission: AdmissionQueue
+    extract_admission: AdmissionQueue
     operating: OperatorDependencies
     http: HttpSettings
     read: ReadSettings

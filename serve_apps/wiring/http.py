@@ -105,11 +105,12 @@ def build_app_dependencies(
 
 
 def _admission_queues(settings: Settings) -> dict[str, Any]:
-    """Queues before searches and answers: as many at a time as there are connections for their statements."""
+    """Queues before searches, answers and extractions: as many at a time as connections for their statements."""
     places, clock = settings.postgres.pool_size, time.monotonic
     return {
         "admission": AdmissionQueue(places, lambda: settings.http.search_seconds, clock),
         "ask_admission": AdmissionQueue(places, lambda: settings.http.ask_seconds, clock),
+        "extract_admission": AdmissionQueue(places, lambda: settings.http.ask_seconds, clock),
     }
 
 

@@ -21,13 +21,12 @@ from cluster.models.connections.endpoint_connection import AuthMode, ConnectionI
 from cluster.models.messages import ChatRequest, ModelReply
 from cluster.models.ports import ChatModel
 from cluster.models.routing.tasks import Task
-from pipelines.documents.document import Page
 from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor, UseModel
 from serve_apps.retrieval.extraction.extraction_result import ExtractedField, Extraction, FieldState
 from serve_apps.retrieval.extraction.stored_extractions import ReadDocument
 from serve_apps.retrieval.search.query_writer import WriterReply
 from serve_apps.retrieval.tables.cell_values import parse_number
-from tests.evals.extraction_data import DEFAULT, LabelledDocument, count_right, leaf_values, plain_value, read_labelled
+from tests.evals.extraction_data import DEFAULT, LabelledDocument, count_right, leaf_values, read_labelled
 from tests.evals.report import Report
 from tests.fakes.agents import SCOPE
 from tests.fakes.model_server import serve_model
@@ -122,25 +121,46 @@ async def measure_facts(documents: Sequence[LabelledDocument], report: Report) -
 
 def _place_kind(document: LabelledDocument, one: ExtractedField) -> str:
     """What a value leads to: a box on its page, or characters of a page whose format has no geometry."""
-    if one.place is None or not _states(one.value, one.place.quote):
+    described = _description_at(document.schema, one.path)
+    if one.place is None or not _states(one.value, one.place.quote, described):
         return "nowhere"
     if one.place.boxes:
         return "box"
     return "characters, though the page has boxes" if document.has_boxes else "characters"
 
 
-def _states(value: Json, quote: str) -> bool:
-    """True where a quote says a value, by a comparison that extraction does not make."""
+def _states(value: Json, quote: str, description: str = "") -> bool:
+    """True where a quote says a value, by a comparison that extraction does not make.
+
+    Sign and marks between digits count; only a number that a description asks for without its sign has none.
+    """
     if isinstance(value, bool):
         return True
-    said = plain_value(quote) if not quote.strip().replace(".", "").isdigit() else re.sub(r"\W", "", quote)
     if isinstance(value, int | float):
         cells = [parse_number(quote.strip(), mark) for mark in ".,"]
-        return any(cell is not None and abs(float(cell.value)) == abs(value) for cell in cells)
+        stated = {float(cell.value) for cell in cells if cell is not None}
+        return value in stated or (bool(re.search("positive|minus", description)) and -value in stated)
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
         year, _, day = value.split("-")
         return (year in quote or year[2:] in quote) and str(int(day)) in quote
-    return str(re.sub(r"[\W_]+", "", value.lower())) in str(said) or str(value).lower() in quote.lower()
+    said, told = (re.sub(r"[\W_]+", "", text.lower()) for text in (value, quote))
+    if not _numerals_of(value) - _numerals_of(quote):
+        return said in told
+    cell = parse_number(value)
+    return cell is not None and not cell.unit and _states(float(cell.value), quote)
+
+
+def _numerals_of(text: str) -> Counter[str]:
+    """Digits with their signs and the marks between them."""
+    return Counter(re.findall(r"(?<!\w)-?\d+(?:[^\s\w]\d+)*", re.sub("[‐‑–—−]", "-", text)))
+
+
+def _description_at(schema: Json, path: str) -> str:
+    """What a schema says of the value at a JSON pointer; empty behind references."""
+    at = schema
+    for step in path.split("/")[1:]:
+        at = at.get("properties", {}).get(step, at.get("items", {})) if isinstance(at, dict) else {}
+    return str(at.get("description", "")) if isinstance(at, dict) else ""
 
 
 def right_reply(document: LabelledDocument) -> str:
@@ -191,7 +211,7 @@ async def measure_model(documents: Sequence[LabelledDocument], report: Report) -
         for one, result in zip(documents, await _ask_scripted(documents, make), strict=True):
             theirs = [each for each in result.fields if each.source == "model" and each.value is not None]
             states.update(str(each.state) for each in theirs)
-            unmarked += sum(each.state is FieldState.FOUND and not _is_grounded(one.pages, each) for each in theirs)
+            unmarked += sum(each.state is FieldState.FOUND and not _is_grounded(one, each) for each in theirs)
             shares.append(count_right(one.labels, result.data) / len(list(leaf_values(one.labels))))
         told = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none used"
         report.figure(f"scripted model, {name}: its values", told)
@@ -218,11 +238,15 @@ async def _ask_scripted(
             return [(await extractor.extract(SCOPE, one.name, one.schema, UseModel.ALWAYS)).result for one in documents]
 
 
-def _is_grounded(pages: Sequence[Page], one: ExtractedField) -> bool:
+def _is_grounded(document: LabelledDocument, one: ExtractedField) -> bool:
     if one.place is None:
         return False
-    text = next(page.text for page in pages if page.number == one.place.page)
-    return text[one.place.start : one.place.end] == one.place.quote and _states(one.value, one.place.quote)
+    text = next(page.text for page in document.pages if page.number == one.place.page)
+    # A sign that stands before the quote is not left out of it.
+    unsigned = one.place.quote[:1].isdigit() and re.search(r"(?<!\w)[-−]\Z", text[: one.place.start][-2:])
+    described = _description_at(document.schema, one.path)
+    exact = text[one.place.start : one.place.end] == one.place.quote
+    return exact and not unsigned and _states(one.value, one.place.quote, described)
 
 
 def main() -> int:

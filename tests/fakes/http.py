@@ -283,6 +283,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         throttle=ProcessThrottle(moment.monotonic),
         admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),
         ask_admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),
+        extract_admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),
         operating=OperatorDependencies(
             ProcessServices.of(database, vault, None, SettingsSnapshots(load_settings(environment)), environment),
             RestartRequests(database),

@@ -1,7 +1,8 @@
 """Extraction over HTTP, by the command line and by an agent's tool: under the reader's rights, stored for review."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,15 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role, Scope
 from cluster.cli import app as cli
 from cluster.console.commands.extract_command import render_extraction
 from configs.settings import load_settings
+from serve_apps.retrieval.extraction.agent_fields import AgentFields
+from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor, UseModel
+from serve_apps.retrieval.extraction.stored_extractions import StoredExtractions
+from serve_apps.retrieval.search.query_writer import WriterReply
 from serve_apps.wiring.http import build_app_dependencies
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector
@@ -26,7 +32,7 @@ from tests.fakes.model_server import serve_model
 from tests.fakes.model_wires import Say, Use
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import ScriptedOrchestrator
-from tests.fakes.paperwork import INVOICE, RECEIPT, wanting
+from tests.fakes.paperwork import INVOICE, RECEIPT, typeset, wanting
 
 NODE = {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}}
 SCHEMA = wanting(invoiceNumber="string", totalDue="number: total amount due", ship="string")
@@ -165,6 +171,72 @@ async def test_another_workspace_sees_no_run_and_no_field(
             fields = await tx.only("select count(*) as n from extraction_fields")
         counts.append((runs["n"], fields["n"]))
     assert counts == [(1, 3), (0, 0), (0, 0)]
+
+
+async def test_escapes_that_are_no_text_are_replaced(
+    operator: httpx.AsyncClient, office: Office, admin_dsn: str
+) -> None:
+    page = typeset('{"ship": "abc\\ud800d", "keeper": "a\\u0000b"}')
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        corpus.own_bm25(admin)
+        generation = corpus.open_generation(admin, office.scope)
+        (document,) = corpus.load(admin, office.scope, generation, [book("ship.json", [page])])
+    found = await extract(operator, document, schema=wanting(ship="string", keeper="string"))
+    assert found["data"] == {"ship": "abc\ufffdd", "keeper": "a\ufffdb"}
+
+
+def reader_of(office: Office) -> Scope:
+    return Scope(office.scope.tenant, office.scope.workspace, ("role:viewer",))
+
+
+@dataclass
+class Meanwhile:
+    """A writer during whose reply something else happens."""
+
+    happens: Callable[[], Any]
+    reply: Any = None
+
+    async def write(self, *asked: Any, **more: Any) -> WriterReply:
+        self.happens()
+        return WriterReply(json.dumps(self.reply or {"ship": "Black Pearl"}), "scripted-1")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "delete from documents where id = %(document)s",
+        "update documents set readers = '{role:admin}' where id = %(document)s",
+        "delete from document_versions where document_id = %(document)s",
+    ],
+)
+async def test_a_document_that_is_gone_while_a_model_writes_is_not_found(
+    api: Api, office: Office, papers: Sequence[str], admin_dsn: str, change: Any
+) -> None:
+    def happens() -> None:
+        with psycopg.connect(admin_dsn, autocommit=True) as admin:
+            admin.execute(change, {"document": papers[0]})
+
+    extractor = DocumentExtractor(StoredExtractions(api.parts.database), Meanwhile(happens))
+    with pytest.raises(NotFound):
+        await extractor.extract(reader_of(office), papers[0], SCHEMA)
+
+
+async def test_a_run_without_a_model_leaves_that_of_a_model_and_an_agents_is_not_stored(
+    api: Api, office: Office, papers: Sequence[str], admin_dsn: str
+) -> None:
+    stored = StoredExtractions(api.parts.database)
+    extractor, scope = DocumentExtractor(stored, Meanwhile(lambda: None)), reader_of(office)
+    alone = await extractor.extract(scope, papers[0], SCHEMA | {"title": "another"}, UseModel.NEVER)
+    asked = await extractor.extract(scope, papers[0], SCHEMA)
+    assert (await extractor.extract(scope, papers[0], SCHEMA, UseModel.NEVER)).id not in (asked.id, alone.id)
+    rows, total = await stored.list_unsure_fields(scope)
+    assert [(str(row["run_id"]), row["path"]) for row in rows] == [(asked.id, "/ship")] and total == 1
+    with psycopg.connect(admin_dsn, autocommit=True) as admin:
+        agent = str(admin.execute("select agent_id from document_agent_links").fetchall()[0][0])
+        before = admin.execute("select id, at from extraction_runs order by id").fetchall()
+        told = await AgentFields(extractor).extract(scope, agent, papers[0], SCHEMA)
+        assert told["data"]["totalDue"] == 588
+        assert admin.execute("select id, at from extraction_runs order by id").fetchall() == before
 
 
 def settings_of(app_dsn: str, redis_url: str, folder: Path, model: str) -> Any:

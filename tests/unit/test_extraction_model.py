@@ -1,13 +1,14 @@
 """Extraction by a model: what it is asked, what of its reply is taken, and that nothing of it passes unchecked."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from cluster.basics.errors import Unavailable
+from cluster.basics.errors import Overloaded, Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.model_errors import NoModel, OverBudget
 from cluster.models.routing.tasks import Task
@@ -47,10 +48,15 @@ class OneDocument:
 
 
 async def extract(
-    writer: FakeWriter | None, use: UseModel = UseModel.AUTO, schema: Any = SCHEMA, text: str = TEXT, seconds: float = 5
+    writer: FakeWriter | None,
+    use: UseModel = UseModel.AUTO,
+    schema: Any = SCHEMA,
+    text: str = TEXT,
+    seconds: float = 5,
+    rule_seconds: float = 30,
 ) -> DocumentExtraction:
     stored: Any = OneDocument([typeset(text)])
-    return await DocumentExtractor(stored, writer, lambda: seconds).extract(SCOPE, "d", schema, use)
+    return await DocumentExtractor(stored, writer, lambda: seconds, rule_seconds).extract(SCOPE, "d", schema, use)
 
 
 def by_path(found: DocumentExtraction) -> dict[str, ExtractedField]:
@@ -113,6 +119,8 @@ async def test_values_of_a_wrong_form_are_invalid_or_in_doubt() -> None:
     assert fields["/lines/0/price"].state is FieldState.INVALID
     part = by_path(await extract(FakeWriter({"total": "SKU-77"}), schema=wanting(total="number"), text="SKU-77"))
     assert part["/total"].state is not FieldState.FOUND
+    endless = by_path(await extract(FakeWriter('{"total": 1e999, "ship": 1e999}'), text="Rope"))
+    assert {endless[path].state for path in ("/total", "/ship")} == {FieldState.INVALID}
     flawed = await extract(FakeWriter({"ship": "Rope"}), schema=wanting(ship={"type": "string", "maxLength": 2}))
     assert by_path(flawed)["/ship"].state is FieldState.INVALID and flawed.result.flaws
 
@@ -187,3 +195,33 @@ async def test_rows_of_another_number_than_the_tables_are_in_doubt() -> None:
     fields = [one for one in found.result.fields if one.path.startswith("/tolls/")]
     assert len(fields) == 8 and all(one.state is FieldState.UNSURE for one in fields)
     assert "the document's table has 3 rows, the model gave 4" in fields[0].reason
+
+
+async def test_what_the_rules_had_no_time_for_says_so_and_a_model_may_fill_it() -> None:
+    alone = await extract(None, rule_seconds=0.0)
+    assert "were looked at for 0 s" in alone.result.notes[0] and "total" not in alone.result.data
+    assert by_path(alone)["/total"].reason == "was not looked for, as time ran out"
+    filled = by_path(await extract(FakeWriter({"total": 1250, "keeper": "Nils Holm"}), rule_seconds=0.0))
+    assert (filled["/total"].value, filled["/total"].state) == (1250, FieldState.UNSURE)
+    assert filled["/total"].reason == "was not looked for, as time ran out"
+    listed = await extract(None, rule_seconds=0.0, text="<r><total>5</total><l><item>a</item></l></r>")
+    assert by_path(listed)["/total"].reason == "was not looked for, as time ran out"
+
+
+async def test_many_fields_and_pages_end_in_their_time() -> None:
+    lines = "\n".join(f"Harbour {n} total of item {n}: {n}.50" for n in range(60))
+    stored: Any = OneDocument([typeset(lines, number) for number in range(1, 31)])
+    schema = wanting(**{f"harbourTotal{n}": "number: total of an item in the harbour" for n in range(200)})
+    began = time.perf_counter()
+    found = await DocumentExtractor(stored, None, rule_seconds=0.5).extract(SCOPE, "d", schema, UseModel.NEVER)
+    assert time.perf_counter() - began < 15 and len(found.result.fields) == 200
+    assert any("as time ran out" in one.reason for one in found.result.fields)
+
+
+async def test_extractions_that_would_wait_too_long_for_others_rules_are_refused() -> None:
+    stored: Any = OneDocument([typeset(TEXT)])
+    extractor = DocumentExtractor(stored, None, rule_seconds=0.05)
+    async with extractor._rule_place(), extractor._rule_place():
+        with pytest.raises(Overloaded, match="2 extractions run"):
+            await extractor.extract(SCOPE, "d", SCHEMA)
+    assert (await extractor.extract(SCOPE, "d", SCHEMA)).id == "run"

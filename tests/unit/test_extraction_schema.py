@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from cluster.basics.errors import Invalid
+from serve_apps.retrieval.extraction.document_extractor import MOST_FLAWS, validate_extraction
+from serve_apps.retrieval.extraction.extraction_result import ExtractedField, Extraction, FieldState
 from serve_apps.retrieval.extraction.field_words import FieldWords, share_covered, split_name, words_agree
 from serve_apps.retrieval.extraction.schema_fields import MOST_FIELDS, FieldKind, SchemaRefused, read_schema
+from serve_apps.retrieval.extraction.time_limit import TimeLimit
 from tests.fakes.paperwork import wanting
 
 TREE = {"type": "object", "properties": {"child": {"$ref": "#/$defs/tree"}}}
@@ -109,12 +112,46 @@ def test_a_schema_that_is_nested_too_deeply_is_refused() -> None:
 
 def test_a_pattern_is_not_run() -> None:
     """It is part of many schemas, and one that is built for it takes for ever."""
-    from serve_apps.retrieval.extraction.document_extractor import validate_extraction
-    from serve_apps.retrieval.extraction.extraction_result import Extraction
-
     schema = {"properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
     read_schema(schema)
-    assert validate_extraction(schema, Extraction({"a": "a" * 40 + "!"}, ())).flaws == ()
+    checked = validate_extraction(schema, Extraction({"a": "a" * 40 + "!"}, ()))
+    assert checked.flaws == () and checked.notes == ("not checked of the schema: pattern",)
+    named = {"properties": {"pattern": {"type": "string"}, "day": {"type": "string", "format": "date"}}}
+    assert validate_extraction(named, Extraction({}, ())).notes == ("not checked of the schema: format",)
+
+
+def test_every_field_that_the_schema_does_not_allow_is_invalid_and_some_are_listed() -> None:
+    schema = {"properties": {"prices": {"type": "array", "items": {"type": "number", "maximum": 5}}}}
+    fields = tuple(ExtractedField(f"/prices/{n}", 9, FieldState.FOUND) for n in range(80))
+    checked = validate_extraction(schema, Extraction({"prices": [9] * 80}, fields))
+    assert checked.count(FieldState.INVALID) == 80 and len(checked.flaws) == MOST_FLAWS
+    assert checked.notes == ("30 more flaws are not listed, the fields say what is wrong",)
+
+
+def test_a_check_that_takes_long_ends_and_says_so() -> None:
+    rows = [{"n": n, "m": "x" * 50} for n in range(3_000)]
+    schema = {"properties": {"rows": {"type": "array", "uniqueItems": True}}}
+    began = time.process_time()
+    assert validate_extraction(schema, Extraction({"rows": rows}, ())).flaws == ()
+    assert validate_extraction(schema, Extraction({"rows": [*rows, rows[0]]}, ())).flaws
+    assert time.process_time() - began < 1.5
+    schema = {"properties": {"rows": {"type": "array", "items": {"allOf": [{"minProperties": 1}] * 1_000}}}}
+    checked = validate_extraction(schema, Extraction({"rows": rows}, ()), TimeLimit(0.2))
+    assert "for 0.2 s only" in checked.notes[0] and time.process_time() - began < 5
+
+
+def test_references_that_are_followed_too_often_leave_a_note() -> None:
+    schema = {"$defs": {"n": {"type": "number"}}, "properties": {"a": {"items": {"$ref": "#/$defs/n"}}}}
+    checked = validate_extraction(schema, Extraction({"a": [1] * 21_000}, ()))
+    assert "not held against the schema as a whole" in checked.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "fits"), [(10**400, 0.1, True), (1e308, 0.1, True), (0.3, 0.1, True), (0.35, 0.1, False)]
+)
+def test_multiples_are_those_of_the_decimals(value: float, unit: float, fits: bool) -> None:
+    schema = {"properties": {"a": {"multipleOf": unit}}}
+    assert (validate_extraction(schema, Extraction({"a": value}, ())).flaws == ()) is fits
 
 
 def test_names_are_cut_at_their_joints() -> None:

@@ -1,7 +1,10 @@
 """The form that an answer has to have: a JSON object, or one that fits a schema; and what is wrong where it has not."""
 
-from collections.abc import Iterator, Mapping
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -50,8 +53,11 @@ class ResponseForm:
         """A value's schema error in words for the model, None without one. Raises Invalid: the schema is broken."""
         return next((str(one) for one in self.flaws(value)), None)
 
-    def flaws(self, value: Any) -> Iterator["SchemaFlaw"]:
-        """A value's schema errors. Raises Invalid: the schema is broken."""
+    def flaws(self, value: Any, step: Callable[[], None] = lambda: None) -> Iterator["SchemaFlaw"]:
+        """A value's schema errors. Raises Invalid: the schema is broken.
+
+        `step` is called before each keyword is checked; what it raises ends the check.
+        """
         if not isinstance(value, dict):
             yield SchemaFlaw((), "it is not a JSON object")
             return
@@ -59,7 +65,7 @@ class ResponseForm:
             return
         try:
             # A registry of its own: without one the library fetches what a `$ref` points to, wherever that is.
-            for error in _counting_validator()(dict(self.schema), registry=Registry()).iter_errors(value):
+            for error in _counting_validator(step)(dict(self.schema), registry=Registry()).iter_errors(value):
                 yield SchemaFlaw(tuple(error.absolute_path), error.message[:LONGEST_FLAW])
         except Unresolvable as error:
             raise Invalid(f"the schema refers to {str(error.ref)[:LONGEST_FLAW]!r}, which is not in it") from None
@@ -89,7 +95,7 @@ def checked_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return schema
 
 
-def _counting_validator() -> type[Draft202012Validator]:
+def _counting_validator(step: Callable[[], None]) -> type[Draft202012Validator]:
     """For one check, in which it counts."""
     followed = count(1)
 
@@ -98,8 +104,42 @@ def _counting_validator() -> type[Draft202012Validator]:
             raise Invalid("the schema refers to itself too often")
         return _REF(validator, ref, instance, schema)
 
-    made: type[Draft202012Validator] = extend(Draft202012Validator, {"pattern": None, "$ref": follow})
+    def stepped(check: Any) -> Any:
+        def run(validator: Any, rule: Any, instance: Any, schema: Any) -> Any:
+            step()
+            return check(validator, rule, instance, schema)
+
+        return run
+
+    own = {"$ref": follow, "uniqueItems": _check_unique, "multipleOf": _check_multiple}
+    checks = {name: stepped(check) for name, check in {**Draft202012Validator.VALIDATORS, **own}.items()}
+    made: type[Draft202012Validator] = extend(Draft202012Validator, {**checks, "pattern": None})
     return made
+
+
+def _check_unique(validator: Any, wanted: Any, instance: Any, _: Any) -> Iterator[ValidationError]:
+    """Each item once is looked at; the library compares each with each, a thousand of them for seconds."""
+    if wanted and validator.is_type(instance, "array"):
+        spelled = {json.dumps(_whole_numbers(one), sort_keys=True) for one in instance}
+        if len(spelled) < len(instance):
+            yield ValidationError(f"{str(instance)[:LONGEST_FLAW]} has non-unique elements")
+
+
+def _check_multiple(validator: Any, unit: Any, instance: Any, _: Any) -> Iterator[ValidationError]:
+    """As the decimals are written: as floats .3 is no multiple of .1, and 10 to the power of 400 is none at all."""
+    if validator.is_type(instance, "number"):
+        whole = math.isfinite(instance) if isinstance(instance, float) else True
+        if not whole or (Fraction(str(instance)) / Fraction(str(unit))).denominator != 1:
+            yield ValidationError(f"{str(instance)[:LONGEST_FLAW]} is not a multiple of {unit}")
+
+
+def _whole_numbers(value: Any) -> Any:
+    """1.0 and 1 are the same number in JSON."""
+    if isinstance(value, dict):
+        return {key: _whole_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _schema_keywords(schema: Any) -> set[str]:

@@ -1,6 +1,6 @@
 -- Extractions to a schema: each value with its place and state, so that what a person should look at can be listed.
 
--- The latest run of a schema over a version of a document.
+-- The latest run of a schema over a version of a document, by the document's labels alone and by a model.
 create table extraction_runs (
     id uuid primary key,
     tenant_id uuid not null references tenants on delete cascade,
@@ -9,9 +9,10 @@ create table extraction_runs (
     version_id text not null references document_versions on delete cascade,
     schema_hash text not null,
     model text,  -- null where none was asked
+    by_model boolean not null generated always as (model is not null) stored,
     user_id uuid,
     at timestamptz not null default clock_timestamp(),
-    unique (version_id, schema_hash)
+    unique (version_id, schema_hash, by_model)
 );
 create index on extraction_runs (document_id);
 create index on extraction_runs (workspace_id, at desc, id);

@@ -20,11 +20,11 @@ class AgentFields:
         self._extractor = extractor
 
     async def extract(self, scope: Scope, agent: str, document: str, schema: Any) -> Json:
-        """{data, doubts, more_doubts, document, notes, passages}; doubts as `path: state, reason`.
+        """{data, doubts, more_doubts, document, notes, passages}; doubts as `path: state, reason`. Nothing is stored.
 
         Raises SchemaRefused, Invalid, NotFound; Unavailable: Postgres cannot be reached.
         """
-        found = await self._extractor.extract(scope, document, schema, UseModel.NEVER, agent, by_name=True)
+        found = await self._extractor.extract(scope, document, schema, UseModel.NEVER, agent, by_name=True, keep=False)
         doubts = [one for one in found.result.fields if one.state is not FieldState.FOUND]
         return {
             "document": found.document.filename,

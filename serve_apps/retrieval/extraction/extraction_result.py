@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from cluster.basics.storable import replace_unstorable
 from pipelines.documents.document import Page, PageBox
 from serve_apps.retrieval.answers.quote import describe_quote
 from serve_apps.retrieval.extraction.schema_fields import FieldKind, SchemaField
@@ -128,8 +129,10 @@ class _Judge:
         page = None if found.place is None else self._pages.get(found.place.page)
         place = None if found.place is None or page is None else describe_place(page, found.place)
         state, reason = self._state_of(found, place)
-        self.fields.append(ExtractedField(path, found.value, state, reason, place, found.source))
-        return found.value
+        # Escapes of JSON, in a document as in a reply, may stand for what is no text.
+        value = replace_unstorable(found.value) if isinstance(found.value, str) else found.value
+        self.fields.append(ExtractedField(path, value, state, reason, place, found.source))
+        return value
 
     def _state_of(self, found: FoundValue, place: FieldPlace | None) -> tuple[FieldState, str]:
         if found.flaw:

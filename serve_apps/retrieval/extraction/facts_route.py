@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 from pipelines.documents.document import Page
@@ -25,6 +26,7 @@ from serve_apps.retrieval.extraction.records.row_reading import read_column, rea
 from serve_apps.retrieval.extraction.records.structured_text import TextNode, read_structure
 from serve_apps.retrieval.extraction.records.table_records import find_record_tables
 from serve_apps.retrieval.extraction.schema_fields import FieldKind, SchemaField
+from serve_apps.retrieval.extraction.time_limit import UNLIMITED, TimeLimit
 
 MOST_LABELLED: Final = 60  # pages on which labels are looked for; tables and lists are on any
 CELL: Final = 0.95  # how surely a cell is what its headings say
@@ -33,12 +35,12 @@ ALIKE: Final = 0.8  # of the best table's score, from which on others that are a
 AS_GOOD: Final = 0.8  # how well a table fits that is taken before a list under a heading that fits
 
 
-def extract_facts(root: SchemaField, pages: Sequence[Page]) -> Mapping[str, Any]:
+def extract_facts(root: SchemaField, pages: Sequence[Page], limit: TimeLimit = UNLIMITED) -> Mapping[str, Any]:
     """The values that a document states for the fields of a schema, in its form; what is not found is left out."""
     structure = read_structure(pages)
     if structure is not None:
-        return _NodeExtraction(NodeRecords(structure)).read_object(root, structure.root)
-    return _PageExtraction(pages, _count_arrays(root)).read_object(root)
+        return _NodeExtraction(NodeRecords(structure), limit).read_object(root, structure.root)
+    return _PageExtraction(pages, _count_arrays(root), limit).read_object(root)
 
 
 def _count_arrays(field: SchemaField) -> int:
@@ -49,8 +51,8 @@ def _count_arrays(field: SchemaField) -> int:
 class _NodeExtraction:
     """Reads fields from the elements of XML and JSON."""
 
-    def __init__(self, records: NodeRecords) -> None:
-        self._records = records
+    def __init__(self, records: NodeRecords, limit: TimeLimit) -> None:
+        self._records, self._limit = records, limit
 
     def read_object(self, field: SchemaField, node: TextNode, context: str = "") -> Mapping[str, Any]:
         made: dict[str, Any] = {}
@@ -64,16 +66,21 @@ class _NodeExtraction:
             else:
                 made[one.name] = self._read_array(one, below)
         for below, fields in groups.items():
-            made |= match_fields(fields, CandidatePool(self._records.candidates(below)), context)
+            made |= match_fields(fields, self._pool_below(below), context, self._limit)
         return made
+
+    def _pool_below(self, node: TextNode) -> CandidatePool:
+        return CandidatePool(() if self._limit.is_over else self._records.candidates(node))
 
     def _read_array(self, field: SchemaField, node: TextNode) -> Sequence[Any]:
         items = field.items
         assert items is not None
+        if self._limit.is_over:
+            return ()
         nodes = self._records.find_records(field, node)
         if items.kind is FieldKind.VALUE:
             return self._records.read_values(items, nodes)
-        rows = self._records.read_items(items, nodes, field.name)
+        rows = self._records.read_items(items, nodes, field.name, self._limit)
         inner = [one for one in items.properties if one.kind is not FieldKind.VALUE]
         below = SchemaField(items.name, FieldKind.OBJECT, properties=tuple(inner))
         return [
@@ -85,13 +92,15 @@ class _NodeExtraction:
 class _PageExtraction:
     """Reads fields from the labels and tables of pages."""
 
-    def __init__(self, pages: Sequence[Page], arrays: int) -> None:
+    def __init__(self, pages: Sequence[Page], arrays: int, limit: TimeLimit) -> None:
         """`arrays`: how many lists of records are wanted of it."""
+        self._limit = limit
         self._tables = [*find_record_tables(pages), *find_priced_lines(pages)]
         self._lists = find_text_lists(pages)
         self._used: set[int] = set()
         self._arrays = arrays
-        self._pool = CandidatePool(one for page in pages[:MOST_LABELLED] for one in _page_candidates(page))
+        looked_at = takewhile(lambda _: not limit.is_over, pages[:MOST_LABELLED])
+        self._pool = CandidatePool(one for page in looked_at for one in _page_candidates(page))
 
     def read_object(self, field: SchemaField, context: str = "") -> Mapping[str, Any]:
         made: dict[str, Any] = {}
@@ -102,8 +111,8 @@ class _PageExtraction:
         rows = {one.name: row for one in values if (row := self._row_named(one.description))}
         for one in values:
             if one.name in rows:
-                made |= match_fields([one], CandidatePool(rows[one.name]), context)
-        made |= match_fields([one for one in values if one.name not in rows], self._pool, context)
+                made |= match_fields([one], CandidatePool(rows[one.name]), context, self._limit)
+        made |= match_fields([one for one in values if one.name not in rows], self._pool, context, self._limit)
         for one in (one for one in field.properties if one.kind is FieldKind.OBJECT):
             made[one.name] = self.read_object(one, f"{context} {one.name}")
         return made
@@ -125,6 +134,8 @@ class _PageExtraction:
 
     def _read_array(self, field: SchemaField) -> Sequence[Any]:
         assert field.items is not None
+        if self._limit.is_over:
+            return ()
         choices = [
             (choice.score - USED * (choice.number in self._used), -choice.number, choice)
             for choice in choose_tables(field, self._tables)

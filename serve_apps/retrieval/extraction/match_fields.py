@@ -9,6 +9,7 @@ from serve_apps.retrieval.extraction.candidates import FieldCandidate
 from serve_apps.retrieval.extraction.extraction_result import FoundValue, TextPlace
 from serve_apps.retrieval.extraction.field_words import FieldWords, best_agreement, split_name
 from serve_apps.retrieval.extraction.schema_fields import SchemaField
+from serve_apps.retrieval.extraction.time_limit import NOT_IN_TIME, UNLIMITED, TimeLimit
 from serve_apps.retrieval.extraction.typed_values import TypedValue, convert_text, states_day, wants_day
 
 LEAST: Final = 0.5  # score from which on a candidate is taken
@@ -60,12 +61,21 @@ class CandidatePool:
         return (self._all[at] for at in sorted(known))
 
 
-def match_fields(fields: Sequence[SchemaField], pool: CandidatePool, context: str = "") -> Mapping[str, FoundValue]:
+def match_fields(
+    fields: Sequence[SchemaField], pool: CandidatePool, context: str = "", limit: TimeLimit = UNLIMITED
+) -> Mapping[str, FoundValue]:
     """The values of fields by their names; a candidate is the value of one field only.
 
-    `context`: names of the objects that the fields are in.
+    Args:
+        context: names of the objects that the fields are in.
+        limit: fields whose turn comes after it have no value, and say so.
     """
-    found = [match for field in fields for match in rank_candidates(field, pool, context)]
+    made, found = dict[str, FoundValue](), list[FieldMatch]()
+    for field in fields:
+        if limit.is_over:
+            made[field.name] = FoundValue(None, None, "facts", NOT_IN_TIME)
+        else:
+            found += rank_candidates(field, pool, context)
     chosen: dict[str, FieldMatch] = {}
     taken: set[tuple[int, int, int]] = set()
     for match in sorted(found, key=lambda one: -one.score):
@@ -73,7 +83,6 @@ def match_fields(fields: Sequence[SchemaField], pool: CandidatePool, context: st
         if match.field.name not in chosen and key not in taken:
             chosen[match.field.name] = match
             taken.add(key)
-    made = {}
     for name, match in chosen.items():
         rivals = [one for one in found if one.field.name == name and one.typed.value != match.typed.value]
         made[name] = FoundValue(match.typed.value, match.place, "facts", _doubt_of(match, rivals))

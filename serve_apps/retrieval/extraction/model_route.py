@@ -3,15 +3,18 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, Final
 
+from cluster.basics.storable import replace_unstorable
 from cluster.models.messages import ChatRequest, ModelMessage
 from cluster.models.reply_json import UnreadableValue, decode_json, strip_fence
 from pipelines.documents.document import Page
 from serve_apps.retrieval.answers.generate import escape_source
 from serve_apps.retrieval.extraction.extraction_result import FoundValue, TextPlace
-from serve_apps.retrieval.extraction.ground_values import ClaimedPlaces, DocumentWords, ground_value, value_places
+from serve_apps.retrieval.extraction.ground_values import ClaimedPlaces, DocumentWords, ground_value
 from serve_apps.retrieval.extraction.schema_fields import FieldKind, SchemaField
+from serve_apps.retrieval.extraction.time_limit import NOT_IN_TIME, UNLIMITED, TimeLimit
 from serve_apps.retrieval.extraction.typed_values import convert_text
 
 Json = Any
@@ -54,12 +57,16 @@ def extraction_request(schema: Mapping[str, Json], pages: Sequence[Page]) -> Cha
     return ChatRequest((ModelMessage("system", _RULES), ModelMessage("user", asked)), temperature=0, json_only=True)
 
 
-def read_reply(root: SchemaField, reply: str, pages: Sequence[Page], facts: Any = None) -> ModelValues:
+def read_reply(
+    root: SchemaField, reply: str, pages: Sequence[Page], facts: Any = None, limit: TimeLimit = UNLIMITED
+) -> ModelValues:
     """The values of a reply, each with its place on the pages or with the reason for a doubt.
 
-    `facts`: what the document's own labels state. Raises UnreadableValue: the reply holds no JSON object.
+    `facts`: what the document's own labels state. Values whose turn comes after the limit are in doubt.
+
+    Raises UnreadableValue: the reply holds no JSON object.
     """
-    text = strip_fence(reply[:LONGEST_REPLY])
+    text = strip_fence(replace_unstorable(reply[:LONGEST_REPLY]))
     start = text.find("{")
     if start < 0:
         raise UnreadableValue("the reply holds no JSON object")
@@ -67,7 +74,7 @@ def read_reply(root: SchemaField, reply: str, pages: Sequence[Page], facts: Any 
     if not isinstance(decoded.value, dict):
         raise UnreadableValue("the reply holds no JSON object")
     note = "" if decoded.closed else "the model's reply was cut off; what follows the break is missing"
-    ground = _ReplyGround(DocumentWords(pages), ClaimedPlaces(facts))
+    ground = _ReplyGround(DocumentWords(pages), ClaimedPlaces(facts), limit)
     return ModelValues(ground.read_object(root, decoded.value, ()), note)
 
 
@@ -77,6 +84,7 @@ class _ReplyGround:
 
     words: DocumentWords
     claims: ClaimedPlaces
+    limit: TimeLimit
 
     def read_object(self, field: SchemaField, given: Json, near: Sequence[TextPlace]) -> Mapping[str, Json]:
         """The values of an object; of several places of the same words those near its other values are taken."""
@@ -108,8 +116,8 @@ class _ReplyGround:
         """The places of values that stand at one place only."""
         for one in fields:
             value = given.get(one.name)
-            if isinstance(value, str | int | float) and not isinstance(value, bool):
-                places = value_places(value, self.words)
+            if isinstance(value, str | int | float) and not isinstance(value, bool) and not self.limit.is_over:
+                places = self.words.find_value(value)
                 if len(places) == 1:
                     yield places[0]
 
@@ -119,6 +127,10 @@ class _ReplyGround:
         if isinstance(value, dict | list):
             written = json.dumps(value, ensure_ascii=False)[:600]
             return FoundValue(written, None, "model", flaw="the model gave no single value")
+        if isinstance(value, float) and not isfinite(value):
+            return FoundValue(str(value), None, "model", flaw="the model gave a number that is none")
+        if self.limit.is_over:
+            return FoundValue(value, None, "model", NOT_IN_TIME)
         found = ground_value(field, value, self.words, near, self.claims)
         if isinstance(value, str) and field.types and "string" not in field.types:
             typed = convert_text(field, value)
@@ -164,8 +176,10 @@ def _doubted(found: Any, why: str) -> Any:
 
 
 def _merge_leaf(facts: FoundValue | None, model: FoundValue | None) -> FoundValue | None:
-    if model is None or facts is None:
-        return model if facts is None else facts
+    if facts is None or (facts.value is None and not facts.flaw):
+        return facts if model is None else model
+    if model is None:
+        return facts
     if _alike(facts.value, model.value):
         return replace(facts, doubt="", flaw="") if model.place is not None else facts
     if model.place is None or model.flaw:

@@ -60,11 +60,18 @@ class StoredExtractions:
     async def keep_extraction(
         self, scope: Scope, document: ReadDocument, schema: Mapping[str, Json], found: Extraction, model: str | None
     ) -> str:
-        """Store the fields of a run in place of those of an earlier one by the same schema; its id."""
+        """Store the fields of a run in place of those of an earlier one by the same schema; its id.
+
+        A run without a model does not take the place of one with a model. Raises NotFound: the document was deleted, or
+        the scope's reader may no longer see it, while values were looked for.
+        """
         known = {**scope.keys, "run": str(self._new_id()), "document": document.document_id, "user": scope.user}
         known |= {"version": document.version_id, "hash": json_digest(schema), "model": model}
         async with self._db.transaction(scope) as tx:
-            run = str((await tx.only(self._sql["replace_run"], **known))["id"])
+            row = await tx.one(self._sql["replace_run"], **known)
+            if row is None:
+                raise NotFound(f"document {document.document_id}")
+            run = str(row["id"])
             await tx.run(self._sql["forget_fields"], **scope.keys, run=run)
             rows = [{**scope.keys, "run": run, **_field_row(n, one)} for n, one in enumerate(found.fields, 1)]
             await tx.many(self._sql["keep_field"], rows)

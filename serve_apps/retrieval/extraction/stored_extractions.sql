@@ -13,10 +13,14 @@ select p.number, p.text, p.words, p.engine, p.confidence from pages p
 where p.version_id = %(version)s and p.workspace_id = %(workspace)s and p.tenant_id = %(tenant)s and p.failure is null
 order by p.number limit %(most)s;
 
--- replace_run: The run of a schema over a version, in place of an earlier one.
+-- replace_run: The run of a schema over a version, in place of an earlier one of its kind; no row where the document, as
+-- this reader sees it, or the version is gone by now.
 insert into extraction_runs (id, tenant_id, workspace_id, document_id, version_id, schema_hash, model, user_id)
-values (%(run)s, %(tenant)s, %(workspace)s, %(document)s, %(version)s, %(hash)s, %(model)s, %(user)s)
-on conflict (version_id, schema_hash) do update set model = excluded.model, user_id = excluded.user_id,
+select %(run)s::uuid, d.tenant_id, d.workspace_id, d.id, v.id, %(hash)s, %(model)s::text, %(user)s::uuid
+from documents d join document_versions v on v.document_id = d.id and v.workspace_id = %(workspace)s
+where d.id = %(document)s and v.id = %(version)s and d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s
+for key share
+on conflict (version_id, schema_hash, by_model) do update set model = excluded.model, user_id = excluded.user_id,
     at = clock_timestamp()
 returning id;
 
@@ -29,13 +33,16 @@ insert into extraction_fields (run_id, ordinal, tenant_id, workspace_id, path, s
 values (%(run)s, %(ordinal)s, %(tenant)s, %(workspace)s, %(path)s, %(state)s, %(reason)s, %(value)s, %(source)s,
     %(page)s, %(start)s, %(end)s, %(confidence)s);
 
--- unsure: Fields of the versions that readers see which a person should look at, the latest runs first.
+-- unsure: Fields of the versions that readers see which a person should look at, the latest runs first; of a schema that a
+-- model was asked by, those of its run.
 select r.id as run_id, r.document_id, r.version_id, d.filename, r.schema_hash, r.at, f.path, f.state, f.reason, f.value,
        f.source, f.page, f.first_char as start, f.end_char as end, f.ocr_confidence
 from extraction_runs r
 join documents d on d.id = r.document_id and d.current_version = r.version_id and d.workspace_id = %(workspace)s
 join extraction_fields f on f.run_id = r.id and f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s
 where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and f.state in ('unsure', 'invalid')
+  and (r.by_model or not exists (select 1 from extraction_runs m
+        where m.version_id = r.version_id and m.schema_hash = r.schema_hash and m.by_model))
   and (%(document)s::text is null or r.document_id = %(document)s)
 order by r.at desc, r.id, f.ordinal offset %(skip)s limit %(limit)s;
 
@@ -45,4 +52,6 @@ from extraction_runs r
 join documents d on d.id = r.document_id and d.current_version = r.version_id and d.workspace_id = %(workspace)s
 join extraction_fields f on f.run_id = r.id and f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s
 where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and f.state in ('unsure', 'invalid')
+  and (r.by_model or not exists (select 1 from extraction_runs m
+        where m.version_id = r.version_id and m.schema_hash = r.schema_hash and m.by_model))
   and (%(document)s::text is null or r.document_id = %(document)s);

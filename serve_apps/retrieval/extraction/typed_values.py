@@ -1,7 +1,7 @@
 """Typed values: a text as it is written, as the number, day, truth value or choice that a field wants."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -95,6 +95,11 @@ def wants_day(field: SchemaField) -> bool:
     )
 
 
+def wants_positive(field: SchemaField) -> bool:
+    """True where a number is wanted without its sign."""
+    return _POSITIVE.search(field.description) is not None
+
+
 def states_day(text: str) -> bool:
     """True where a text has a date."""
     return find_day(text, (text,)) is not None
@@ -102,8 +107,26 @@ def states_day(text: str) -> bool:
 
 def find_day(text: str, cells: Sequence[str] = ()) -> TypedValue | None:
     """The first day of a text, as 2024-05-01; with a doubt where it can be read in two ways."""
-    if stamp := _STAMP.search(text):
-        return TypedValue(stamp[1], *stamp.span(1)) if _is_day(stamp[1]) else None
+    return next(iter(find_days(text, cells)), None)
+
+
+def find_days(text: str, cells: Sequence[str] = ()) -> list[TypedValue]:
+    """All days of a text in their order, in whatever notation each is written."""
+    found = [*_stamped_days(text), *_written_days(text, cells), *_named_days(text), *_short_days(text, cells)]
+    made: list[TypedValue] = []
+    for one in sorted(found, key=lambda one: one.start):  # of several that begin together the first notation's
+        if not made or one.start >= made[-1].end:
+            made.append(one)
+    return made
+
+
+def _stamped_days(text: str) -> Iterator[TypedValue]:
+    """2024-05-01T10:00."""
+    return (TypedValue(one[1], *one.span(1)) for one in _STAMP.finditer(text) if is_day(one[1]))
+
+
+def _written_days(text: str, cells: Sequence[str]) -> Iterator[TypedValue]:
+    """2024-05-01, 1 May 2024, 1.5.2024."""
     for one in find_dates(re.sub(r"(?<=\d)\.(?=\s\d{4})", ",", text)):
         readings = date_readings(one)
         if one.kind != "date" or len(one.amount) != 10:
@@ -112,39 +135,37 @@ def find_day(text: str, cells: Sequence[str] = ()) -> TypedValue | None:
         both = len(readings) > 1 and readings[0] != readings[-1] and "/" in one.shown
         month_first = both and _is_month_first(cells)
         day = readings[-1] if month_first else readings[0]
-        if _is_day(day):
+        if is_day(day):
             doubt = (
                 "" if not both or _notation_is_told(cells) else f"could also be {readings[0 if month_first else -1]}"
             )
-            return TypedValue(day, one.start, one.end, doubt)
-    return _named_day(text) or _short_day(text, cells)
+            yield TypedValue(day, one.start, one.end, doubt)
 
 
-def _named_day(text: str) -> TypedValue | None:
+def _named_days(text: str) -> Iterator[TypedValue]:
     """3. März 2024, 3 de mayo de 2024."""
     for found in _NAMED_DAY.finditer(text):
         word = "".join(split_name(found[2]))
         month = next((n for n, starts in _MONTHS.items() if word.startswith(tuple(starts.split()))), None)
-        if month is not None and _is_day(day := f"{found[3]}-{month:02d}-{int(found[1]):02d}"):
-            return TypedValue(day, found.start(), found.end())
-    return None
+        if month is not None and is_day(day := f"{found[3]}-{month:02d}-{int(found[1]):02d}"):
+            yield TypedValue(day, found.start(), found.end())
 
 
-def _short_day(text: str, cells: Sequence[str]) -> TypedValue | None:
+def _short_days(text: str, cells: Sequence[str]) -> Iterator[TypedValue]:
     """03.05.24 and 3/5/24; the day first where nothing tells."""
     for found in _SHORT_DAY.finditer(text):
         first, second, year = int(found[1]), int(found[3]), int(found[4])
         year += 2000 if year < 70 else 1900 if year < 100 else 0
         swapped = second > 12 or (found[2] == "/" and _is_month_first(cells))
         month, day = (first, second) if swapped else (second, first)
-        if _is_day(made := f"{year}-{month:02d}-{day:02d}"):
+        if is_day(made := f"{year}-{month:02d}-{day:02d}"):
             both = first <= 12 and second <= 12 and first != second and found[2] == "/"
             doubt = f"could also be {year}-{day:02d}-{month:02d}" if both and not _notation_is_told(cells) else ""
-            return TypedValue(made, found.start(), found.end(), doubt)
-    return None
+            yield TypedValue(made, found.start(), found.end(), doubt)
 
 
-def _is_day(text: str) -> bool:
+def is_day(text: str) -> bool:
+    """True for a day of the calendar as 2024-05-01."""
     try:
         date.fromisoformat(text)
     except ValueError:
@@ -180,7 +201,7 @@ def _find_number(field: SchemaField, text: str, cells: Sequence[str]) -> TypedVa
                 break
     if number is None:
         return None
-    value = abs(number.value) if _POSITIVE.search(field.description) else number.value
+    value = abs(number.value) if wants_positive(field) else number.value
     whole = value == value.to_integral_value()
     if "integer" in field.types and "number" not in field.types and not whole:
         return None

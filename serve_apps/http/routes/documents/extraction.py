@@ -123,7 +123,7 @@ async def extract_fields(document_id: DocumentInPath, body: ExtractRequest, me: 
 
     What is not stated is missing, and what a model says and no page states is unsure; the fields say why.
     """
-    async with parts.ask_admission.place():
+    async with parts.extract_admission.place():
         found = await parts.extractor.extract(me.scope, document_id, body.json_schema, body.use_model)
     return _extraction_shape(found)
 

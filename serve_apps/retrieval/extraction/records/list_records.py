@@ -15,13 +15,14 @@ from serve_apps.retrieval.extraction.schema_fields import FieldKind, SchemaField
 from serve_apps.retrieval.extraction.typed_values import convert_text
 
 LEAST_NAMED: Final = 0.5  # share of an array's words that the heading of its list has
+LONGEST_PRICED: Final = 400  # characters of a line with a price, the blanks before it among them
 LEAST_LINES: Final = 3  # with a price, that are records
 COLUMNS: Final = ("quantity", "description item", "price", "amount total price")
 _ITEM = re.compile(r"[ \t]*(?:[-*•–·▪]|\(?\d{1,3}[.)]|\(?[a-z][.)])[ \t]+(?P<text>\S.*)")
 _PRICE = r"[(\-−]?[$€£¥₹]?\s?[\-−]?\d{1,3}(?:[,.' ]?\d{3})*[.,]\d{1,2}\)?\s?(?:[$€£]|EUR|USD)?"
 _PRICED = re.compile(
-    rf"[ \t]*(?:(?P<count>\d{{1,4}}(?:[.,]\d{{1,3}})?)\s*(?:x|X|×|Stk|pcs)?\.?\s+)?(?P<text>[^\W\d_][^|\n]{{1,80}}?)"
-    rf"(?:\s*[(@]\s*(?P<each>{_PRICE})\)?)?(?:\s+|\s*\.{{2,}}\s*)(?P<price>{_PRICE})[ \t]*[A-Z*]?[ \t]*"
+    rf"[ \t]*+(?:(?P<count>\d{{1,4}}(?:[.,]\d{{1,3}})?)\s*(?:x|X|×|Stk|pcs)?\.?\s+)?(?P<text>[^\W\d_][^|\n]{{1,80}}?)"
+    rf"(?:\s*[(@]\s*(?P<each>{_PRICE})\)?)?(?:\s+|\s*\.{{2,}}\s*)(?P<price>{_PRICE})(?:[ \t]*[A-Z*])?"
 )
 _NO_ITEM = re.compile(
     r"\b(?:(?:sub|grand)?[\s-]?totals?|(?:gesamt|zwischen)?summe|gesamt(?:betrag)?|tax|vat|mwst|ust|tva|iva|balance|change|cash"
@@ -114,6 +115,10 @@ def find_priced_lines(pages: Sequence[Page]) -> list[RecordTable]:
 
 
 def _priced(line: str) -> re.Match[str] | None:
+    line = line.rstrip()
+    # Most lines end in no price; asked first, as the rest of the form is tried at each of a line's blanks.
+    if len(line) > LONGEST_PRICED or not any(map(str.isdigit, line[-12:])):
+        return None
     found = _PRICED.fullmatch(line)
     return None if found is None or _NO_ITEM.search(found["text"]) else found
 

@@ -10,6 +10,7 @@ from serve_apps.retrieval.extraction.field_words import FieldWords, share_covere
 from serve_apps.retrieval.extraction.match_fields import CandidatePool, match_fields
 from serve_apps.retrieval.extraction.records.structured_text import StructuredText, TextNode
 from serve_apps.retrieval.extraction.schema_fields import FieldKind, SchemaField
+from serve_apps.retrieval.extraction.time_limit import UNLIMITED, TimeLimit
 from serve_apps.retrieval.extraction.typed_values import convert_text
 
 MOST_RECORDS: Final = 2_000
@@ -82,10 +83,15 @@ class NodeRecords:
         best = max(rated, key=lambda one: one[0], default=(0.0, []))
         return best[1][:MOST_RECORDS] if best[0] >= LEAST_GROUP else ()
 
-    def read_items(self, items: SchemaField, nodes: Sequence[TextNode], context: str) -> list[Mapping[str, FoundValue]]:
+    def read_items(
+        self, items: SchemaField, nodes: Sequence[TextNode], context: str, limit: TimeLimit = UNLIMITED
+    ) -> list[Mapping[str, FoundValue]]:
         """The fields of each record."""
         values = [one for one in items.properties if one.kind is FieldKind.VALUE]
-        return [match_fields(values, CandidatePool(self._inside(node)), context) for node in nodes]
+        return [
+            match_fields(values, CandidatePool(() if limit.is_over else self._inside(node)), context, limit)
+            for node in nodes
+        ]
 
     def read_values(self, items: SchemaField, nodes: Sequence[TextNode]) -> list[FoundValue]:
         """The value of each element of a list of values."""

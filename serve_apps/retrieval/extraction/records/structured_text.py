@@ -90,6 +90,7 @@ class _XmlReader:
         self._text, self._count = text, 0
         self.root = TextNode("")
         self._at, self._depth = self.root, 0
+        self._pieces: list[list[str]] = [[]]  # of the texts of the elements that are open
         # From bytes of the text to its characters: expat counts the first.
         self._lengths: list[int] | None = None
         if not text.isascii():
@@ -98,6 +99,7 @@ class _XmlReader:
     def read(self) -> TextNode:
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = False
+        parser.specified_attributes = True  # those that the text only declares stand nowhere in it
         self._parser = parser
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -105,6 +107,8 @@ class _XmlReader:
         parser.EntityDeclHandler = self._refuse
         with suppress(expat.ExpatError, _TooMuch):  # what was read until then is kept
             parser.Parse(self._text.encode("utf-8", "replace"), True)
+        while self._at.parent is not None:
+            self._close_element()
         return self.root
 
     def _offset(self) -> int:
@@ -125,6 +129,7 @@ class _XmlReader:
         node = TextNode(_local(name), self._at)
         self._at.children.append(node)
         self._at = node
+        self._pieces.append([])
         begin = self._offset()
         for key, value in attributes.items():
             found = re.compile(rf"\s{re.escape(key)}\s*=\s*[\"']").search(self._text, begin)
@@ -134,19 +139,23 @@ class _XmlReader:
                     node.children.append(TextNode(_local(key), node, value, found.end(), found.end() + len(value)))
 
     def _characters(self, data: str) -> None:
-        node, at = self._at, self._offset()
-        if node.text:
-            node.text, node.end = node.text + data, max(node.end, at + len(data))
+        node, at, pieces = self._at, self._offset(), self._pieces[-1]
+        if pieces:
+            pieces.append(data)
+            node.end = max(node.end, at + len(data))
         elif data.strip():
             lead = len(data) - len(data.lstrip())
-            node.text, node.start, node.end = data[lead:], at + lead, at + len(data)
+            pieces.append(data[lead:])
+            node.start, node.end = at + lead, at + len(data)
 
     def _end(self, _: str) -> None:
-        node = self._at
-        trimmed = node.text.rstrip()
-        node.end -= len(node.text) - len(trimmed)
-        node.text = trimmed
         self._depth -= 1
+        self._close_element()
+
+    def _close_element(self) -> None:
+        node, text = self._at, "".join(self._pieces.pop())
+        node.text = text.rstrip()
+        node.end -= len(text) - len(node.text)
         self._at = node.parent or self.root
 
     def _refuse(self, *_: object) -> None:
