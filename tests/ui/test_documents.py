@@ -132,7 +132,7 @@ def test_a_word_is_read_from_the_apis_row() -> None:
 
 
 def test_a_document_leads_to_what_it_came_out_of_and_to_what_came_out_of_it() -> None:
-    one = {name: None for name in ("origin", "processed_date", "description", "parent_id", "parent_filename")}
+    one = dict.fromkeys(("origin", "processed_date", "description", "parent_id", "parent_filename"))
     one |= {"id": "d" * 32, "source_type": "upload", "readers": [], "tags": [], "members": 0}
     assert "Part of" not in origin_card(one) and "Holds" not in origin_card(one)
     html = origin_card({**one, "parent_id": "a" * 32, "parent_filename": HOSTILE, "members": 2})
