@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from serve_apps.ui.documents.document_list import day_start, document_table
+from serve_apps.ui.documents.facts import impact_card, origin_card
 from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, parse_passage, words_of
 from serve_apps.ui.documents.viewer import confidence_class, page_viewer
 from serve_apps.ui.kit.page import ConsoleContext
@@ -128,3 +129,14 @@ def test_days_begin_in_the_readers_zone() -> None:
 
 def test_a_word_is_read_from_the_apis_row() -> None:
     assert words_of(WORDS)[1] == PageWord(4, "crane", (0.16, 0.1, 0.25, 0.12), 0.7)
+
+
+def test_a_document_leads_to_what_it_came_out_of_and_to_what_came_out_of_it() -> None:
+    one = dict.fromkeys(("origin", "processed_date", "description", "parent_id", "parent_filename"))
+    one |= {"id": "d" * 32, "source_type": "upload", "readers": [], "tags": [], "members": 0}
+    assert "Part of" not in origin_card(one) and "Holds" not in origin_card(one)
+    html = origin_card({**one, "parent_id": "a" * 32, "parent_filename": HOSTILE, "members": 2})
+    assert f"id={'a' * 32}" in html and f"?parent={'d' * 32}" in html and "2 documents" in html
+    assert "<script" not in html
+    counts = dict.fromkeys(("versions", "pages", "chunks", "embeddings"), 1) | {"agents": [], "members": 2}
+    assert "2 documents that came out of it" in impact_card({**one, "filename": "a.zip"}, counts)

@@ -377,6 +377,8 @@ def test_lists_and_details_are_tables_or_json(api: ApiServer, capsys: pytest.Cap
         assert expected in capsys.readouterr().out
     assert run_command(["jobs", "watch", "j1", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["state"] == "partial"
+    assert run_command(["documents", "list", "--parent", "d9"]) == 0
+    assert "parent=d9" in api.of("GET /api/documents/")[-1].path
 
 
 def test_an_error_is_one_line_with_its_fix(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:

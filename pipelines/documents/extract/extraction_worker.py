@@ -43,6 +43,8 @@ OPENERS: Mapping[Kind, str] = {
     Kind.SVG: "text.svg.open_svg",
     Kind.ZIP: "containers.archive.open_zip",
     Kind.TAR: "containers.archive.open_tar",
+    Kind.DOC: "office.old_formats.open_doc",
+    Kind.PPT: "office.old_formats.open_ppt",
 }
 """Where each kind's opener is. Imported when first needed: all parsers together take a second of CPU, which every
 fresh child would spend before its first page."""

@@ -4,6 +4,7 @@ import contextlib
 import lzma
 import mmap
 import os
+import shutil
 import zipfile
 import zlib
 from enum import StrEnum
@@ -43,6 +44,8 @@ class Kind(StrEnum):
     SVG = "svg"
     ZIP = "zip"
     TAR = "tar"
+    DOC = "doc"
+    PPT = "ppt"
 
 
 _TEXT_BY_SUFFIX = {
@@ -79,6 +82,8 @@ _BINARY_BY_SUFFIX = {
     ".rtf": Kind.RTF,
     ".xls": Kind.XLS,
     ".msg": Kind.MSG,
+    **dict.fromkeys((".doc", ".dot"), Kind.DOC),
+    **dict.fromkeys((".ppt", ".pps", ".pot"), Kind.PPT),
 }
 _IMAGES = (
     *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"),
@@ -101,7 +106,13 @@ _MIMETYPES = {
 _DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, RuntimeError, ValueError, EOFError, LookupError)
 _WORKBOOKS = (Kind.XLS, Kind.XLSX)
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_STREAMS = (("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS))
+_STREAMS = (
+    *(("EncryptedPackage", None), ("__properties_version1.0", Kind.MSG), ("Workbook", Kind.XLS)),
+    *(("WordDocument", Kind.DOC), ("PowerPoint Document", Kind.PPT)),
+)
+CONVERTER = "soffice"
+"""LibreOffice's program, by which old office formats are read."""
+_CONVERTED = {Kind.DOC: ("libreoffice-writer", "DOCX"), Kind.PPT: ("libreoffice-impress", "PPTX")}
 _STILLS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis")  # ISO 23008-12
 _ARCHIVES = (b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
 _GZIP, _PACKED = b"\x1f\x8b", (b"BZh", b"\xfd7zXZ\0")
@@ -216,7 +227,7 @@ def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
     if head.startswith(b"PK\x03\x04"):
         return _zip_kind(path, named)
     if head.startswith(_OLE):
-        return _ole_kind(path)
+        return _ole_kind(path, named)
     return Kind.RTF if head.startswith(b"{\\rtf") else None
 
 
@@ -265,15 +276,23 @@ def _declared_kind(content_types: bytes) -> Kind | None:
     return next((kind for mark, kind in marks.items() if mark + b".main+xml" in content_types), None)
 
 
-def _ole_kind(path: Path) -> Kind:
-    """An OLE file is a locked modern office file or an old format, told by the names of its streams."""
+def _ole_kind(path: Path, named: Kind | None) -> Kind:
+    """An OLE file is a locked modern office file or an old format, told by the names of its streams.
+
+    One that holds another's streams, too, embeds it: then it is what its name says.
+    """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for stream, kind in _STREAMS:
-            if data.find(stream.encode("utf-16-le")) >= 0:
-                if kind is None:
-                    raise Unreadable(FailureReason.ENCRYPTED, "the office file is locked with a password")
-                return kind
-    raise Unreadable(FailureReason.UNSUPPORTED, "an old office format; save it as DOCX, PPTX or PDF")
+        found = [kind for stream, kind in _STREAMS if data.find(stream.encode("utf-16-le")) >= 0]
+    if not found:
+        raise Unreadable(FailureReason.UNSUPPORTED, "an old office format; save it as DOCX, PPTX or PDF")
+    if found[0] is None:
+        raise Unreadable(FailureReason.ENCRYPTED, "the office file is locked with a password")
+    kind = named if named in found and named is not None else found[0]
+    if kind in _CONVERTED and shutil.which(CONVERTER) is None:
+        package, newer = _CONVERTED[kind]
+        fix = f"an old office format; install {package} where files are read, or save it as {newer}"
+        raise Unreadable(FailureReason.UNSUPPORTED, fix)
+    return kind
 
 
 def _looks_like_html(head: bytes) -> bool:

@@ -19,6 +19,7 @@ STATUSES: Final = ("pending", "processing", "completed", "degraded", "partial", 
 TYPES: Final = (
     *("pdf", "image", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf"),
     *("html", "markdown", "text", "csv", "xls", "email", "msg", "epub", "code"),
+    *("doc", "ppt", "zip", "tar"),
 )
 FILTERS: Final = ("search", "status", "type", "from", "to", "zone", "parent")
 

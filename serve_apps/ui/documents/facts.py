@@ -169,7 +169,7 @@ def origin_card(document: Record) -> SafeHtml:
 
 def _container_link(document: Record) -> SafeHtml | None:
     parent = document.get("parent_id")
-    return link_to(document["parent_filename"], document_address(parent)) if parent else None
+    return link_to(document["parent_filename"] or "its archive", document_address(parent)) if parent else None
 
 
 def _members_link(document: Record) -> SafeHtml | None:
