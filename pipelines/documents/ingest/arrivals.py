@@ -1,7 +1,7 @@
 """Intake of a surveyed file: a document with a reason, nothing new, or a version with pages to read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cluster.basics.errors import Permanent
@@ -85,12 +85,14 @@ class ArrivalIntake:
         result: SurveyResult,
         ocr: Sequence[str] = (),
         asked: ReextractionRequest | None = None,
+        languages: tuple[str, ...] = (),
     ) -> None:
         """Write what a survey found: a reason, nothing new, or a version with pages to read.
 
         Args:
             ocr: the workspace's languages of scans.
             asked: a person's request to read the file again, whatever is stored of it.
+            languages: of its scans, where whoever brings the file names them: its pages keep them.
         """
         known = await self._store.known(lease.scope, arrival.document(lease.scope), result.file_hash)
         if (arrival.refresh or arrival.source_type == "upload") and not known.exists:
@@ -104,7 +106,8 @@ class ArrivalIntake:
         reading = PagePlan(self._fingerprint, arrival, result, tuple(ocr))
         try:
             if asked is None or not await self._read_again(lease, reading, asked):
-                await self._read_missing(lease, reading, known, AS_SET if asked is None else asked.options)
+                options = ReadingOptions(languages=languages) if asked is None else asked.options
+                await self._read_missing(lease, reading, known, options)
         except OverQuota as error:
             failure = Failure(SURVEY, FailureReason.TOO_LARGE, f"{error.detail}. {error.hint}")
             # No room for a new reading says nothing of the document that is there.
@@ -120,6 +123,8 @@ class ArrivalIntake:
         """The pages that are not stored as they would be read now; none where all are."""
         scope, arrival, result, version = lease.scope, plan.arrival, plan.result, known.version
         options = {n: known.options.get(n, default) for n in range(1, result.pages + 1)}
+        if default.languages:  # named anew, they count more than those of an earlier time
+            options = {n: replace(one, languages=default.languages) for n, one in options.items()}
         missing = {n: one for n, one in options.items() if known.read_with.get(n) != plan.fingerprint(one)}
         if known.current_version == version and known.settled and not missing:
             outcome = outcome_of(known.status)

@@ -185,12 +185,13 @@ class IngestionRunner:
             FileTask(key, str(self._blobs.path(Location(one.location))), one.filename, one.encoding, one.language)
             for key, one in arrivals.items()
         ]
-        done, ocr = 0, tuple(job.payload.get("ocr") or ()) or await self._store.ocr_languages(job.lease.scope)
+        done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
+        told = tuple(job.payload.get("ocr") or ())  # languages that whoever scans or uploads has named
         asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 _refuse_slow(job, result.failure)
-                await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
+                await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked, told)
                 done += 1
             if stopped():
                 break
