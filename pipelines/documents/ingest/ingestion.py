@@ -220,9 +220,9 @@ class IngestionRunner:
         async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:
                 _refuse_slow(job, page.page.failure)
-            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths)
+            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths, stopped)
             done += await self._write_pages(lease, seen, units)
-            untouched.difference_update(page.key for page in pages)
+            untouched.difference_update(page.key for page in seen)
             if stopped():
                 break
         return done
