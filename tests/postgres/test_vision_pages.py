@@ -168,11 +168,24 @@ async def test_a_job_that_stops_while_a_model_looks_leaves_its_pages_to_be_read(
     )
     await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
     claimed = await ledger.claim()
-    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: over[0])
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: over[0], lambda: over[0])
     assert model.looked == [1]
     assert [row["number"] for row in await ledger.rows(scope, "select number from pages")] == [1]
     left = await ledger.rows(scope, "select attempts from units where stage = 'read' and status = 'pending'")
     assert left == [{"attempts": 0}], "which costs them no attempt"
+
+
+async def test_a_slice_that_is_over_gives_up_no_page_that_is_shown(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """Looks last longer than a slice: each would be begun, paid for and given up again."""
+    model, ledger.reader = Model(away=False), WeakReader()
+    ledger.vision = step_of(model)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("WEAK reading with some words upon it")
+    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
+    claimed = await ledger.claim()
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: bool(ledger.reader.readings))
+    pages = await ledger.rows(scope, "select text from pages")
+    assert (model.looked, pages) == ([1], [{"text": "in clear"}])
 
 
 async def test_reading_again_with_a_model_is_refused_where_none_is_named(

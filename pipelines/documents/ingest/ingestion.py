@@ -108,11 +108,14 @@ class IngestionRunner:
         self._held, self._crowd, self._clock = held, crowd, clock
         self._held_until, self._holds = -math.inf, False
 
-    async def turn(self, job: ClaimedJob, recipe: IndexRecipe, stopped: Callable[[], bool]) -> BatchResult:
+    async def turn(
+        self, job: ClaimedJob, recipe: IndexRecipe, stopped: Callable[[], bool], ended: Callable[[], bool] = bool
+    ) -> BatchResult:
         """Do a bounded piece of the job, whose lease the caller keeps alive.
 
         Args:
             stopped: asked between writes; True ends the turn early.
+            ended: whether this worker is to leave the job; then no model is waited for. By default (`bool()`) never.
 
         Raises:
             LeaseLost: another worker has the job; nothing more was written.
@@ -135,7 +138,7 @@ class IngestionRunner:
             if job.lane is not JobLane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
                 await self._jobs.move(job.lease, JobLane.BULK)
                 return BatchResult(units, ended=False, moved=True)
-            units += await self._read_pages(job, stopped)
+            units += await self._read_pages(job, stopped, ended)
         except Stalled:
             self._held_until = self._clock() + HELD_SECONDS
             raise
@@ -197,7 +200,7 @@ class IngestionRunner:
                 break
         return done
 
-    async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
+    async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool], ended: Callable[[], bool]) -> int:
         lease = job.lease
         most = min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
         pending = await self._jobs.pending(lease, READ, most)
@@ -207,11 +210,16 @@ class IngestionRunner:
         if not units or stopped():
             return done
         async with self._count_attempts(lease, READ, list(units.values())) as untouched:
-            done += await self._read_units(job, units, untouched, stopped)
+            done += await self._read_units(job, units, untouched, stopped, ended)
         return done
 
     async def _read_units(
-        self, job: ClaimedJob, units: Mapping[str, WorkUnit], untouched: set[str], stopped: Callable[[], bool]
+        self,
+        job: ClaimedJob,
+        units: Mapping[str, WorkUnit],
+        untouched: set[str],
+        stopped: Callable[[], bool],
+        ended: Callable[[], bool],
     ) -> int:
         done, lease = 0, job.lease
         locations = {str(u.payload["location"]) for u in units.values()}
@@ -220,7 +228,7 @@ class IngestionRunner:
         async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:
                 _refuse_slow(job, page.page.failure)
-            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths, stopped)
+            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths, ended)
             done += await self._write_pages(lease, seen, units)
             untouched.difference_update(page.key for page in seen)
             if stopped():

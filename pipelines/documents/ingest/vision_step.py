@@ -70,12 +70,12 @@ class VisionStep:
         pages: Sequence[ReadPage],
         units: Mapping[str, WorkUnit],
         paths: Mapping[str, str],
-        stopped: Callable[[], bool],
+        ended: Callable[[], bool],
     ) -> list[ReadPage]:
         """The pages, those that a model could read better in its words.
 
-        Once `stopped` no page is sent any more, and those that were to be shown are left out, to be read another time.
-        `paths` leads from locations to files.
+        Once the job has `ended` here no page is sent any more, and those that were to be shown are left out: they are
+        read another time. `paths` leads from locations to files.
         """
         began, read = self._clock(), []
         for one in pages:
@@ -89,7 +89,7 @@ class VisionStep:
                     why = "the model for it is too slow for all pages that were read with it"
                     page = with_doubt(page, why, self._below)
                 else:
-                    shown = await _unless_stopped(self._show(self._looker, lease, page, payload, paths), stopped)
+                    shown = await _unless_ended(self._show(self._looker, lease, page, payload, paths), ended)
                     if shown is None:
                         continue
                     page = shown
@@ -111,23 +111,27 @@ class VisionStep:
     ) -> Page:
         path, kind = Path(paths[str(payload["location"])]), Kind(payload["kind"])
         try:
-            async with self._lock:
-                png = await asyncio.to_thread(self._drawer.picture, path, kind, page.number, self._dpi)
+            # A thread cannot be stopped: who gives up meanwhile leaves the lock with it.
+            png = await asyncio.shield(self._draw(path, kind, page.number))
         except Unreadable as error:
             return with_doubt(page, f"it cannot be drawn: {error}"[:200], self._below)
         return await looker.look(lease.scope, lease.job, page, png)
 
+    async def _draw(self, path: Path, kind: Kind, number: int) -> bytes:
+        async with self._lock:
+            return await asyncio.to_thread(self._drawer.picture, path, kind, number, self._dpi)
 
-async def _unless_stopped(look: Coroutine[Any, Any, Page], stopped: Callable[[], bool]) -> Page | None:
-    """What a look comes to; None where it was given up, or not begun, because the work is to stop."""
-    if stopped():
+
+async def _unless_ended(look: Coroutine[Any, Any, Page], ended: Callable[[], bool]) -> Page | None:
+    """What a look comes to; None where it was given up, or not begun, because the job has ended here."""
+    if ended():
         look.close()
         return None
     task = asyncio.create_task(look)
     try:
         while not task.done():
             await asyncio.wait({task}, timeout=STOP_SECONDS)
-            if not task.done() and stopped():
+            if not task.done() and ended():
                 return None
         return task.result()
     finally:
