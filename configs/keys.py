@@ -43,6 +43,7 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "disk": (Part.GATEWAY, Part.WORKER),
     "ocr": (Part.GATEWAY, Part.WORKER),
     "vision": (Part.WORKER,),
+    "vision.connection": (Part.GATEWAY, Part.WORKER),
     "read": (Part.GATEWAY, Part.WORKER),
     "read.idle": (Part.EMBEDDING, Part.GATEWAY, Part.WORKER),
     "chunk": (Part.GATEWAY, Part.WORKER),

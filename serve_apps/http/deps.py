@@ -24,6 +24,7 @@ from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import AgentSettings, ChunkSettings, HttpSettings, OcrSettings, ReadSettings
+from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.index.switch import IndexSwitchover
@@ -128,6 +129,7 @@ class AppDependencies:
     http: HttpSettings
     read: ReadSettings
     ocr: OcrSettings
+    vision: VisionSettings
     chunk: ChunkSettings
     embedding: EmbeddingSettings
     agents: AgentSettings

@@ -93,6 +93,7 @@ def build_app_dependencies(
         http=settings.http,
         read=settings.read,
         ocr=settings.ocr,
+        vision=settings.vision,
         chunk=settings.chunk,
         embedding=settings.embedding,
         agents=settings.agents,

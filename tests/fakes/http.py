@@ -50,6 +50,7 @@ from configs.sections import (
     OcrSettings,
     ReadSettings,
 )
+from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import EmbeddingSettings
 from configs.sections_skills import AcademySettings
 from configs.settings import load_settings
@@ -292,6 +293,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         ),
         http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
         ocr=OcrSettings(),
+        vision=VisionSettings(),
         read=ReadSettings(nfs_base_path=str(folder / "scans")),
         chunk=ChunkSettings(),
         embedding=EmbeddingSettings(),

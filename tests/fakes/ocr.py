@@ -9,7 +9,15 @@ from typing import Any
 
 from configs.section import Gpu
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.reading import (
+    EngineMissing,
+    LetterSurvey,
+    LineTranscript,
+    OcrToken,
+    Picture,
+    PixelArea,
+    TextLine,
+)
 from pipelines.documents.ocr.tesseract_process import Raster
 
 CRASH = Unreadable(FailureReason.CRASHED, "tesseract was killed by signal -9", retryable=True)
@@ -51,6 +59,8 @@ class FakeEngine:
     layouts: list[int | None] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     allowed: list[float] = field(default_factory=list)
+    lies: bool = False
+    surveys: int = 0
 
     def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
         if self.clock is not None:
@@ -67,6 +77,11 @@ class FakeEngine:
         if isinstance(self.rotations, Exception):
             raise self.rotations
         return self.rotations
+
+    def survey_letters(self, image: Picture, *, seconds: float) -> LetterSurvey:
+        self.surveys += 1
+        turns = self.turns(image, seconds=seconds)
+        return LetterSurvey(turns, self.script(image, seconds=seconds), self.lies)
 
     def script(self, image: Picture, *, seconds: float) -> str:
         if isinstance(self.letters, Exception):

@@ -46,14 +46,15 @@ async def test_a_change_reads_pages_again_in_the_new_languages_and_only_once(
 async def test_a_folder_and_an_upload_may_be_in_languages_of_their_own(
     operator: httpx.AsyncClient, worker: Bench, tmp_path: Path
 ) -> None:
-    """And in those of the workspace again where the next scan names none; a repeat reads nothing again."""
+    """And stay so where the next scan names none; a repeat reads nothing again."""
     write(tmp_path / "scans")
-    for languages, read in ((["eng"], 1), ("eng", 1), (["auto", "eng"], 2), (None, 3)):
+    for languages, read in ((["eng"], 1), ("eng", 1), (["auto", "eng"], 2), (None, 2), (["eng"], 3)):
         body = {"path": "."} | ({"languages": languages} if languages else {})
         assert (await operator.post("/api/documents/batch-scan", json=body)).status_code == 202
         await worker.run()
         assert set(worker.reader.readings.values()) == {read}, languages
-    assert worker.reader.languages == ()
+    assert worker.reader.languages == ("eng",)
+    worker.reader.languages = ()
     sent = {"files": {"file": ("b.txt", b"an upload")}, "data": {"languages": "eng"}}
     assert (await operator.post("/api/documents/upload", **sent)).status_code == 202
     await worker.run(JobLane.SMALL)

@@ -10,18 +10,19 @@ import pytest
 
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import JobId
+from cluster.state.work.jobs import JobId, JobLane
 from configs.sections_reading import VisionSettings
-from pipelines.documents.document import CaveatKind, Page
+from pipelines.documents.document import Box, Caveat, CaveatKind, Page, Word
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.ocr.vision.vision_reader import with_doubt
 from pipelines.documents.sources.sniff import Kind
-from pipelines.documents.store.vision_budget import StoredVisionBudget
+from pipelines.documents.store.vision_budget import StoredVisionBudget, renew_job_budget
+from serve_apps.http.routes.documents.jobs import READ_BETTER
 from tests.fakes.ledger import Bench, new_workspace
-from tests.fakes.reading import FormFeedReader
+from tests.fakes.reading import CAVEATS, FormFeedReader
 
 JOB, OTHER = "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
-TEXT = "a page that reads well\fa page with a WEAK reading\fFAIL\fanother good page"
+TEXT = "a page that reads well\fa page with some WEAK reading of words\fFAIL\fanother good page"
 
 
 class WeakReader(FormFeedReader):
@@ -29,7 +30,9 @@ class WeakReader(FormFeedReader):
 
     def read(self, path, kind, numbers, *, encoding=None, language=None):  # type: ignore[no-untyped-def]
         for page in super().read(path, kind, numbers, encoding=encoding, language=language):
-            yield replace(page, engine="tesseract", confidence=0.3) if "WEAK" in page.text else page
+            words = tuple(Word(text, 0, Box(0, 0, 1, 1), 0.3) for text in page.text.split())
+            read = replace(page, engine="tesseract", confidence=0.3, words=words)
+            yield read if "WEAK" in page.text else page
 
 
 @dataclass
@@ -41,7 +44,9 @@ class Model:
 
     async def look(self, scope: Scope, job: str, page: Page, png: bytes) -> Page:
         self.looked.append(page.number)
-        return with_doubt(page, "no model answered") if self.away else replace(page, text="in clear", engine="vision")
+        return (
+            with_doubt(page, "no model answered", 0.6) if self.away else replace(page, text="in clear", engine="vision")
+        )
 
 
 class Drawer:
@@ -57,7 +62,7 @@ def step_of(model: Model) -> VisionStep:
 
 async def retry_degraded(ledger: Bench, scope: Scope, job: JobId) -> None:
     async with ledger.database.transaction(Scope.of_worker(scope.tenant, scope.workspace)) as tx:
-        await ledger.desk.retry_doubtful(tx, scope, job, stage="read", last_stage="index")
+        await ledger.desk.retry_doubtful(tx, scope, job, stage="read", last_stage="index", kinds=READ_BETTER)
 
 
 async def test_an_outage_leaves_a_page_degraded_and_only_that_is_read_again(
@@ -90,7 +95,8 @@ async def test_an_outage_leaves_a_page_degraded_and_only_that_is_read_again(
 async def test_degraded_pages_are_read_again_over_http(
     operator: httpx.AsyncClient, worker: Bench, tmp_path: Path
 ) -> None:
-    (tmp_path / "scans" / "a.txt").write_text("good\fDOUBT here")
+    worker.reader.caveats = {**CAVEATS, "BLURRED": Caveat(CaveatKind.LANGUAGE_MISSING, "the letters look Thai")}
+    (tmp_path / "scans" / "a.txt").write_text("good\fBLURRED here\fDOUBT there")
     job = (await operator.post("/api/documents/batch-scan", json={"path": "."})).json()["job_id"]
     await worker.run()
     assert (await operator.get(f"/api/jobs/{job}")).json()["state"] == "partial"
@@ -98,8 +104,8 @@ async def test_degraded_pages_are_read_again_over_http(
     retried = await operator.post(f"/api/jobs/{job}/retry", params={"degraded": True})
     assert retried.status_code == 202, retried.text
     await worker.run()
-    assert dict(worker.reader.readings) == {("a.txt", 1): 1, ("a.txt", 2): 2}
-    assert (await operator.get(f"/api/jobs/{job}")).json()["state"] == "completed"
+    assert dict(worker.reader.readings) == {("a.txt", 1): 1, ("a.txt", 2): 2, ("a.txt", 3): 1}
+    assert (await operator.get(f"/api/jobs/{job}")).json()["state"] == "partial", "a table is no better read again"
     assert (await operator.post(f"/api/jobs/{job}/retry", params={"degraded": True})).status_code == 409
 
 
@@ -118,6 +124,78 @@ async def test_the_budget_of_a_job_and_of_a_day_is_shared_and_never_exceeded(
     tomorrow = StoredVisionBudget(ledger.database, settings, lambda: today.replace(day=3))
     assert await tomorrow.take(scope, OTHER, 1000) == ""
     assert "one job" in await tomorrow.take(scope, JOB, 1000), "a job has its pages once, however long it takes"
+    async with ledger.database.transaction(scope) as tx:
+        await renew_job_budget(tx, scope, JOB)
+    assert [bool(await tomorrow.take(scope, JOB, 1000)) for _ in range(4)] == [False] * 3 + [True], "or for each retry"
+    assert "one day" in await budget.take(scope, OTHER[:-1] + "c", 1000), "and a day has no more for that"
+
+
+async def test_a_retry_while_the_model_is_away_leaves_what_it_has_read(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    model, ledger.reader = Model(away=False), WeakReader()
+    ledger.vision = step_of(model)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(TEXT)
+    job = await ledger.scan(scope, tmp_path / "in")
+    doubt = """update pages set caveats = '[{"kind": "reading_weak", "detail": "", "weight": "unsure", "count": 1}]'
+        where engine = 'vision' returning id"""
+    (page,) = await ledger.rows(scope, doubt)
+    await ledger.rows(scope, "update units set outcome = 'degraded' where key = %(key)s returning key", key=page["id"])
+    model.away = True
+    await retry_degraded(ledger, scope, job)
+    await ledger.run()
+    assert model.looked == [2, 2]
+    (page,) = await ledger.rows(scope, "select engine, text from pages where number = 2")
+    assert (page["engine"], page["text"]) == ("vision", "in clear")
+
+
+async def test_a_job_that_stops_while_a_model_looks_leaves_its_pages_to_be_read(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    over = [False]
+
+    class Stopping(Model):
+        async def look(self, scope: Scope, job: str, page: Page, png: bytes) -> Page:
+            over[0] = True
+            return await super().look(scope, job, page, png)
+
+    model, ledger.reader = Stopping(away=False), WeakReader()
+    ledger.vision = step_of(model)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text(
+        "WEAK reading with some words upon it\fWEAK reading with other words upon it"
+    )
+    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
+    claimed = await ledger.claim()
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: over[0], lambda: over[0])
+    assert model.looked == [1]
+    assert [row["number"] for row in await ledger.rows(scope, "select number from pages")] == [1]
+    left = await ledger.rows(scope, "select attempts from units where stage = 'read' and status = 'pending'")
+    assert left == [{"attempts": 0}], "which costs them no attempt"
+
+
+async def test_a_slice_that_is_over_gives_up_no_page_that_is_shown(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """Looks last longer than a slice: each would be begun, paid for and given up again."""
+    model, ledger.reader = Model(away=False), WeakReader()
+    ledger.vision = step_of(model)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("WEAK reading with some words upon it")
+    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
+    claimed = await ledger.claim()
+    await ledger.runner().turn(claimed, await ledger.recipe(), lambda: bool(ledger.reader.readings))
+    pages = await ledger.rows(scope, "select text from pages")
+    assert (model.looked, pages) == ([1], [{"text": "in clear"}])
+
+
+async def test_reading_again_with_a_model_is_refused_where_none_is_named(
+    operator: httpx.AsyncClient, worker: Bench
+) -> None:
+    sent = await operator.post("/api/documents/upload", files={"file": ("a.txt", b"some text")})
+    await worker.run(JobLane.SMALL)
+    path = f"/api/documents/{sent.json()['document_id']}/reprocess"
+    refused = await operator.post(path, json={"strategy": "vision"})
+    assert refused.status_code == 422 and "AOS_VISION_CONNECTION" in refused.json()["fix"]
 
 
 async def test_a_workspace_does_not_see_what_another_spent(ledger: Bench, scope: Scope, admin_dsn: str) -> None:

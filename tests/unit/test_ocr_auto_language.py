@@ -1,8 +1,11 @@
 """A page is read in its own language: told by a first reading, read by what there is for it, or said to be unread."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import cv2
+import numpy as np
 import pytest
 
 from configs.sections import OcrSettings
@@ -12,7 +15,7 @@ from pipelines.documents.ocr.languages.first_languages import FirstLook
 from pipelines.documents.ocr.languages.scripts import identify_language, script_of_text
 from pipelines.documents.ocr.preprocess import unrepaired_page
 from pipelines.documents.ocr.reading import EngineMissing, Picture, TextLine, mean_confidence
-from tests.fakes.ocr import CRASH, MISSING, FakeEngine, line
+from tests.fakes.ocr import CRASH, MISSING, FakeClock, FakeEngine, line
 from tests.unit.test_ocr_cascade import page_picture
 
 GERMAN = "Die Prüfung der Anlage wurde durchgeführt und ist ohne Mängel für die Wartung ist der Betreiber zuständig"
@@ -42,19 +45,34 @@ class FakeCascade:
     asked: list[tuple[str, str]]
     downwards: bool = False
     closed: list[str] = field(default_factory=list)
+    finished: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+    clock: FakeClock = field(default_factory=FakeClock)
+    costs: float = 0.0
+    deadlines: list[float] = field(default_factory=list)
 
     def close(self) -> None:
         self.closed.append("+".join(self.settings.languages))
 
-    def read(self, image: Picture, number: int, dpi: int | None = None, look: FirstLook | None = None) -> Page:
+    def read(
+        self,
+        image: Picture,
+        number: int,
+        dpi: int | None = None,
+        look: FirstLook | None = None,
+        deadline: float = math.inf,
+    ) -> Page:
         key = "+".join(self.settings.languages), self.settings.strategy
         self.asked.append(key)
+        self.deadlines.append(deadline)
+        self.clock.now += self.costs
         told = self.readings.get(key, EngineMissing("no data"))
         if isinstance(told, Exception):
             raise told
         lines: tuple[TextLine, ...] = tuple(line(text, told[1]) for text in told[0].splitlines())
         if look is not None:
             look(unrepaired_page(image, dpi), lines, seconds=9)
+        told = self.finished.get(key, told)
+        lines = tuple(line(text, told[1]) for text in told[0].splitlines())
         engine = "paddle" if key[1] == "paddle" else "tesseract"
         attempt = EngineAttempt(engine, told[1], 0, True)
         words = place_words(told[0], self.downwards)
@@ -72,15 +90,20 @@ class Workbench:
     asked: list[tuple[str, str]] = field(default_factory=list)
     downwards: bool = False
     closed: list[str] = field(default_factory=list)
+    finished: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)  # what whole cascades come to
+    clock: FakeClock = field(default_factory=FakeClock)
+    costs: float = 0.0  # of each reading
+    deadlines: list[float] = field(default_factory=list)
 
     def make(self) -> AutoLanguageReader:
         def build(settings: OcrSettings) -> FakeCascade:
-            return FakeCascade(settings, self.readings, self.asked, self.downwards, self.closed)
+            told = (self.readings, self.asked, self.downwards, self.closed, self.finished)
+            return FakeCascade(settings, *told, self.clock, self.costs, self.deadlines)
 
-        return AutoLanguageReader(self.settings, self.detector, lambda: self.installed, build)
+        return AutoLanguageReader(self.settings, self.detector, lambda: self.installed, build, self.clock)
 
-    def read(self) -> Page:
-        return self.make().read(page_picture(), 3)
+    def read(self, picture: Picture | None = None) -> Page:
+        return self.make().read(page_picture() if picture is None else picture, 3)
 
 
 def seen_as(script: str | Exception) -> FakeEngine:
@@ -191,6 +214,53 @@ def test_a_bad_scan_in_latin_letters_that_looks_like_another_script_is_still_rea
     hopeless = {("eng", "cascade"): ("~ ;", 0.3), ("eng", "paddle"): (ENGLISH, 0.95)}
     page = Workbench(hopeless, ("eng",), seen_as("Arabic")).read()
     assert (page.text, languages_of(page)) == (ENGLISH, "eng")
+
+
+@pytest.mark.parametrize("script", ["Arabic", "Latin", "", "Thai"])
+def test_what_another_cut_of_the_page_makes_legible_is_kept_whatever_the_letters_look_like(script: str) -> None:
+    """English that its first reading has at .45, and that psm 6 reads."""
+    bench = Workbench({("eng", "cascade"): ("Tbe c0ntr", 0.45)}, ("ara", "eng", "rus"), seen_as(script))
+    bench.finished = {("eng", "cascade"): (ENGLISH, 0.9)}
+    page = bench.read()
+    assert (page.text, page.caveats, page.confidence) == (ENGLISH, (), 0.9)
+    tries = {"Arabic": 3, "Thai": 3}  # the page itself, and one look at it with each of the two other data
+    assert len(bench.asked) == tries.get(script, 1) and bench.detector.surveys == 1
+
+
+def test_a_photo_is_in_no_script_however_its_detector_answers() -> None:
+    """Shades that run into one another, a few of them dark enough for ink."""
+    shades = np.random.default_rng(1).integers(20, 240, (6, 8)).astype(np.uint8)
+    photo = np.asarray(cv2.resize(shades, (800, 600), interpolation=cv2.INTER_CUBIC))
+    bench = Workbench({("eng", "cascade"): ("a ~", 0.2)}, ("ara", "eng"), seen_as("Arabic"))
+    page = bench.read(photo)
+    assert (page.text, page.caveats, bench.asked) == ("a ~", (), [("eng", "cascade")])
+    assert bench.detector.surveys == 0
+
+
+def test_a_doubtful_page_that_others_data_read_is_tried_in_the_told_letters_alone() -> None:
+    readings = {("eng", "cascade"): ("Tne w0rds", 0.62)}
+    bench = Workbench(readings, ("ara", "ell", "eng", "heb", "rus"), seen_as("Arabic"))
+    assert bench.read().text == "Tne w0rds"
+    assert bench.asked == [("eng", "cascade"), ("ara", "cascade")]
+
+
+def test_all_tries_of_a_page_share_one_limit() -> None:
+    readings = {("eng", "cascade"): ("#4 F", 0.3)}
+    many = ("ara", "ell", "eng", "heb", "rus", "tha")
+    bench = Workbench(readings, many, seen_as("Thai"), costs=40)
+    bench.settings = OcrSettings(languages=("auto",), engine_seconds=90)
+    page = bench.read()
+    assert [name for name, _ in bench.asked] == ["eng", "tha", "ara"], "then the time is up"
+    assert set(bench.deadlines) == {90.0}
+    assert "tesseract-ocr-tha" in page.caveats[0].detail
+
+
+def test_a_page_that_surely_lies_is_turned_by_the_reader_of_its_letters() -> None:
+    readings = {("eng", "cascade"): ("#4 F", 0.3), ("rus", "cascade"): ("~", 0.2)}
+    bench = Workbench(readings, ("eng", "rus"), seen_as("Cyrillic"), finished={("rus", "cascade"): (RUSSIAN, 0.9)})
+    assert bench.read().text != RUSSIAN, "upright its first reading has to be legible"
+    bench.detector.lies = True
+    assert bench.read().text == RUSSIAN
 
 
 def test_a_page_on_its_head_is_no_other_script() -> None:

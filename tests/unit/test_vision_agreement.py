@@ -1,6 +1,9 @@
 """A model's text is measured by the words that OCR read: bad readings of the same page agree, other texts do not."""
 
 import random
+import re
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +54,44 @@ def test_numbers_that_do_not_stand_there_are_not_believed() -> None:
     assert measure_agreement(as_read(told), told).objection == ""
     altered = told.replace("4711", "9032").replace("12.03.2024", "25.08.2019").replace("15.980,00", "71.230,00")
     assert "numbers" in measure_agreement(as_read(told), altered).objection
+
+
+INVOICE = (
+    "Invoice for the inspection of cranes: gantry 12500 euros, ladders 3480 euros, gates 1275 euros, "
+    "trolleys 9060 euros, hooks 2310 euros, transport 4455 euros, total amount due within thirty days 33080 euros"
+)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9])
+def test_amounts_that_are_off_by_a_digit_are_other_amounts(confidence: float) -> None:
+    words = as_read(INVOICE, confidence=confidence)
+    changed = re.sub(r"\b(\d)(\d{3})", lambda found: f"{int(found[1]) % 9 + 1}{found[2]}", INVOICE)
+    found = measure_agreement(words, changed)
+    assert found.numbers == 0 and "numbers" in found.objection
+    assert measure_agreement(words, INVOICE).objection == ""
+
+
+def test_half_of_the_numbers_invented_is_refused_where_ocr_is_sure_of_them() -> None:
+    half = INVOICE.replace("12500", "62500").replace("3480", "5480").replace("1275", "7275")
+    assert "numbers" in measure_agreement(as_read(INVOICE, confidence=0.9), half).objection
+    weak = [replace(word, confidence=0.9 if word.text.isdigit() else 0.4) for word in as_read(INVOICE)]
+    found = measure_agreement(weak, half)
+    assert not found.clear and "sure of" in found.objection, "on a page that is weak otherwise"
+    one = [Word(word.text, 0, word.box, 0.9) for word in as_read(LEASE + " Rent 4711 euros")]
+    assert "numbers" in measure_agreement(one, LEASE + " Rent 9711 euros").objection, "also a single one"
+
+
+def test_dots_and_commas_of_numbers_are_one() -> None:
+    told = f"{LEASE} Rent is 1.234,56 euros"
+    assert measure_agreement(as_read(told, confidence=0.9), told.replace("1.234,56", "1,234.56")).objection == ""
+
+
+def test_long_replies_are_refused_before_their_words_are_compared() -> None:
+    began = time.process_time()
+    words = as_read("wcrd" + " ".join(f"cell{letter}x" for letter in "abcdefgh") * 40)
+    other = " ".join(f"{a}{b}{c}{d}" for a in "abcdefgh" for b in "klmnopqr" for c in "stuvwxyz" for d in "bdfhjlmp")
+    assert "times as long" in measure_agreement(words, other).objection
+    assert time.process_time() - began < 1
 
 
 def test_texts_without_blanks_are_compared_by_pairs_of_signs() -> None:

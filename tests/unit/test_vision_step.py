@@ -1,8 +1,11 @@
 """Which pages a model is shown: those that OCR reads badly, all where that is asked for, and none by default."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLease, WorkUnit
@@ -13,7 +16,8 @@ from pipelines.documents.sources.sniff import Kind
 from tests.fakes.ocr import FakeClock
 
 SCOPE = Scope.of_worker("00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002")
-WEAK = Page(1, "tne crane", (Word("tne", 0, Box(0, 0, 1, 1), 0.4),), "tesseract", 0.4)
+READ = ["tne", "crane", "wos", "inspectod", "befcre", "loading", "yesterdoy"]
+WEAK = Page(1, " ".join(READ), tuple(Word(one, 0, Box(0, 0, 1, 1), 0.4) for one in READ), "tesseract", 0.4)
 
 
 @dataclass
@@ -37,11 +41,20 @@ class Looker:
     clock: FakeClock = field(default_factory=FakeClock)
     costs: float = 0
     looked: list[int] = field(default_factory=list)
+    over: bool = False  # whether the work is to stop
+    stops: str = ""  # "after" or "amid" its look at a page
+    given_up: int = 0
 
     async def look(self, scope: Scope, job: str, page: Page, png: bytes) -> Page:
         assert png == b"png"
         self.looked.append(page.number)
         self.clock.now += self.costs
+        self.over = bool(self.stops)
+        if self.stops == "amid":
+            try:
+                await asyncio.sleep(60)
+            finally:
+                self.given_up += 1
         return replace(page, text="the crane", engine="vision")
 
 
@@ -54,7 +67,8 @@ async def improve(
     facts = {"location": "blob", "kind": "image", **payload}
     units = {one.key: WorkUnit(one.key, "v", "f", facts) for one in read}
     lease = JobLease("00000000-0000-0000-0000-000000000003", SCOPE, 1)
-    return [one.page for one in await step.improve(lease, read, units, {"blob": "/tmp/scan.png"})]
+    told = await step.improve(lease, read, units, {"blob": "/tmp/scan.png"}, lambda: looker is not None and looker.over)
+    return [one.page for one in told]
 
 
 async def test_a_weak_page_is_drawn_and_shown_and_others_are_not() -> None:
@@ -90,9 +104,34 @@ async def test_the_strategy_without_a_model_says_what_to_set() -> None:
 
 
 async def test_a_page_with_text_of_its_own_is_not_written_over() -> None:
-    own = tuple(Word(f"w{n}", 3 * n, Box(0, 0, 1, 1), 1.0) for n in range(5))
+    own = tuple(Word(f"word{n}", 6 * n, Box(0, 0, 1, 1), 1.0) for n in range(8))
     mixed = replace(WEAK, words=(*own, *WEAK.words))
     assert (await improve(mixed, looker=Looker()))[0].engine == "tesseract"
+
+
+async def test_without_a_model_what_ocr_is_sure_of_is_no_worse_for_the_strategy() -> None:
+    sure = replace(WEAK, confidence=0.97)
+    assert await improve(sure, looker=None, forced=True) == [sure]
+
+
+@pytest.mark.parametrize("words", [(), WEAK.words[:4], tuple(replace(one, confidence=0.1) for one in WEAK.words)])
+async def test_a_page_with_too_few_words_to_compare_is_not_sent(words: tuple[Word, ...]) -> None:
+    """A photo, a speckled blank: whatever a model says of it would be refused, time and again."""
+    page = replace(WEAK, words=words)
+    for forced in (False, True):
+        looker, drawer = Looker(), Drawer()
+        assert await improve(page, looker=looker, drawer=drawer, forced=forced) == [page]
+        assert looker.looked == [] and drawer.drawn == []
+
+
+async def test_once_the_work_is_to_stop_no_page_is_sent_and_the_others_are_left_unwritten() -> None:
+    good = replace(WEAK, number=3, confidence=0.9)
+    looker = Looker(stops="after")
+    pages = await improve(WEAK, replace(WEAK, number=2), good, looker=looker)
+    assert looker.looked == [1] and [page.number for page in pages] == [1, 3], "the second is read another time"
+    stalled = Looker(stops="amid")
+    assert await asyncio.wait_for(improve(WEAK, looker=stalled), 5) == [], "not even the answer is waited for"
+    assert (stalled.looked, stalled.given_up) == ([1], 1)
 
 
 async def test_a_page_that_cannot_be_drawn_says_so() -> None:

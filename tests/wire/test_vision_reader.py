@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from cluster.models.connections.endpoint_connection import AuthMode, ConnectionI
 from cluster.models.ports import ChatModel
 from configs.sections_reading import VisionSettings
 from pipelines.documents.document import Box, CaveatKind, EngineAttempt, Page, Word
+from pipelines.documents.ocr.vision.agreement import measure_agreement
+from pipelines.documents.ocr.vision.transcription import transcribed_page
 from pipelines.documents.ocr.vision.vision_reader import VisionReader
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say, failing
@@ -152,7 +155,8 @@ async def test_a_page_that_ocr_is_sure_of_is_not_overruled() -> None:
     with serve_model(saying(half)) as server:
         async with asking(server) as bench:
             page = await bench.look(weak_page(TRUTH.replace("\n", " "), 0.95))
-    assert page.engine == "tesseract" and doubts(page)
+    assert page.engine == "tesseract" and not page.attempts[-1].kept
+    assert not doubts(page), "and is no worse for having been shown"
 
 
 @pytest.mark.parametrize(
@@ -226,6 +230,31 @@ async def test_a_connection_that_nobody_knows_is_said_on_the_page() -> None:
     async def missing(scope: Scope) -> ChatModel:
         raise Invalid("no connection is called c")
 
-    reader = VisionReader(VisionSettings(connection="c", failures=1), missing, Budget())
+    budget = Budget()
+    reader = VisionReader(VisionSettings(connection="c", failures=1), missing, budget)
     page = await reader.look(SCOPE, "job", weak_page(), picture())
     assert "no connection is called c" in doubts(page)[0] and reader.breaker.state == "closed"
+    assert budget.taken == [], "nothing was sent, and nothing is spent"
+
+
+async def test_a_page_that_both_see_nothing_on_is_in_no_doubt() -> None:
+    blank = Page(3, "~ ;", (Word("~", 0, Box(0, 0, 1, 1), 0.1),), "tesseract", 0.1)
+    with serve_model(saying("")) as server:
+        async with asking(server) as bench:
+            page = await bench.look(blank)
+    assert (page.text, page.caveats) == (blank.text, ()) and not page.attempts[-1].kept
+
+
+async def test_what_is_spent_leaves_a_page_that_ocr_is_sure_of_as_it_is() -> None:
+    sure = weak_page(TRUTH.replace("\n", " "), 0.97)
+    with serve_model(saying(TRUTH)) as server:
+        async with asking(server, most=0) as bench:
+            assert await bench.look(sure) == sure
+
+
+def test_a_table_of_zeros_is_placed_in_milliseconds() -> None:
+    zeros = weak_page("total " * 20 + "0 " * 600)
+    began = time.process_time()
+    agreement = measure_agreement(zeros.words, zeros.text)
+    placed = transcribed_page(zeros, zeros.text, agreement, zeros.attempts[0])
+    assert len(placed.words) == 620 and time.process_time() - began < 1

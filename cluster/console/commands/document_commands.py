@@ -203,8 +203,7 @@ def retry_job(
     context: CommandContext,
     job_id: JobId,
     degraded: Annotated[
-        bool,
-        typer.Option("--degraded", help="Those whose text may be wrong, and no others: OCR or a model may do better."),
+        bool, typer.Option("--degraded", help="Pages that OCR read badly or had no data for, and no others.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

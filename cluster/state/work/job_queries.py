@@ -93,17 +93,27 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         return len(subjects)
 
     async def retry_doubtful(
-        self, tx: Transaction, scope: Scope, job: JobId, *, stage: str, last_stage: str, vain: Sequence[str] = ()
+        self,
+        tx: Transaction,
+        scope: Scope,
+        job: JobId,
+        *,
+        stage: str,
+        last_stage: str,
+        kinds: Sequence[str],
+        vain: Sequence[str] = (),
     ) -> int:
-        """Do the units of a stage again that came to something degraded, and the last stage of what they belong to.
+        """Do pages again that have a caveat of these kinds, and the last stage of what they belong to.
 
-        Units that failed stay so. Returns how many subjects that touches; raises Conflict where there is none.
+        `stage` is the one that read them. Units that failed stay so. Returns how many subjects that touches; raises
+        Conflict where there is none.
         """
         await self._request_change(tx, scope, job, "resume")
         named = scoped_id(scope, "job", job)
-        rows = await tx.all(self._sql["reopen_degraded"], **named, stage=stage, vain=list(vain))
+        rows = await tx.all(self._sql["reopen_degraded"], **named, stage=stage, kinds=list(kinds), vain=list(vain))
         if not rows:
-            raise Conflict(f"nothing that job {job} read is degraded", fix="See its caveats: aos jobs show ID.")
+            why = f"nothing that job {job} read is degraded in a way that another reading may mend"
+            raise Conflict(why, fix="See its caveats: aos jobs show ID.")
         subjects = sorted({row["subject"] for row in rows})
         await tx.run(self._sql["reopen_subjects"], **named, stage=last_stage, subjects=subjects)
         return len(subjects)

@@ -237,11 +237,13 @@ with reopened as (
 )
 select distinct subject from reopened;
 
--- reopen_degraded: Units of a stage that came to something degraded are to be done again, with new attempts.
+-- reopen_degraded: Pages that have a caveat of some kinds are to be read again, with new attempts.
 with reopened as (
     update units set status = 'pending', attempts = 0, failure = null, outcome = null, caveats = null, settled_at = null
     where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'done'
-      and outcome = 'degraded' and subject <> all(%(vain)s::text[])
+      and outcome = 'degraded' and subject <> all(%(vain)s::text[]) and exists (
+        select from pages p cross join lateral jsonb_array_elements(p.caveats) c(caveat)
+        where p.id = units.key and p.workspace_id = units.workspace_id and c.caveat->>'kind' = any(%(kinds)s))
     returning subject
 ), counted as (
     update job_progress p set done = p.done - (select count(*) from reopened),

@@ -1,7 +1,7 @@
 """Intake of a surveyed file: a document with a reason, nothing new, or a version with pages to read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cluster.basics.errors import Permanent
@@ -96,12 +96,14 @@ class ArrivalIntake:
         result: SurveyResult,
         ocr: Sequence[str] = (),
         asked: ReextractionRequest | None = None,
+        languages: tuple[str, ...] = (),
     ) -> None:
         """Write what a survey found: a reason, nothing new, or a version with pages to read.
 
         Args:
             ocr: the workspace's languages of scans.
             asked: a person's request to read the file again, whatever is stored of it.
+            languages: of its scans, where whoever brings the file names them: its pages keep them.
         """
         known = await self._store.known(lease.scope, arrival.document(lease.scope), result.file_hash)
         if arrival.announced and not known.exists:
@@ -119,7 +121,8 @@ class ArrivalIntake:
         try:
             gone = None if asked is None else await self._read_again(lease, reading, asked)
             if gone is None:
-                gone = await self._read_missing(lease, reading, known, AS_SET if asked is None else asked.options)
+                options = ReadingOptions(languages=languages) if asked is None else asked.options
+                gone = await self._read_missing(lease, reading, known, options)
             await self.members.remove_bytes(gone)
         except OverQuota as error:
             failure = Failure(SURVEY, FailureReason.TOO_LARGE, f"{error.detail}. {error.hint}")
@@ -140,6 +143,8 @@ class ArrivalIntake:
         """
         scope, arrival, result, version = lease.scope, plan.arrival, plan.result, known.version
         options = {n: known.options.get(n, default) for n in range(1, result.pages + 1)}
+        if default.languages:  # named anew, they count more than those of an earlier time
+            options = {n: replace(one, languages=default.languages) for n, one in options.items()}
         missing = {
             n: one
             for n, one in options.items()

@@ -21,7 +21,7 @@ from cluster.state.work.jobs import (
 )
 from configs.sections import ChunkSettings, ReadSettings
 from pipelines.documents.chunk.split import chunker_fingerprint
-from pipelines.documents.document import Failure, FailureReason, Page, VersionId
+from pipelines.documents.document import Failure, FailureReason, VersionId
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.index.generations import (
     BrokenVectors,
@@ -36,6 +36,7 @@ from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
 from pipelines.documents.ingest.stages import JobStages
+from pipelines.documents.ingest.suspects import given_up_page, most_deaths, suspects_apart
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
@@ -108,11 +109,14 @@ class IngestionRunner:
         self._held, self._crowd, self._clock = held, crowd, clock
         self._held_until, self._holds = -math.inf, False
 
-    async def turn(self, job: ClaimedJob, recipe: IndexRecipe, stopped: Callable[[], bool]) -> BatchResult:
+    async def turn(
+        self, job: ClaimedJob, recipe: IndexRecipe, stopped: Callable[[], bool], ended: Callable[[], bool] = bool
+    ) -> BatchResult:
         """Do a bounded piece of the job, whose lease the caller keeps alive.
 
         Args:
             stopped: asked between writes; True ends the turn early.
+            ended: whether this worker is to leave the job; then no model is waited for. By default (`bool()`) never.
 
         Raises:
             LeaseLost: another worker has the job; nothing more was written.
@@ -135,7 +139,7 @@ class IngestionRunner:
             if job.lane is not JobLane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
                 await self._jobs.move(job.lease, JobLane.BULK)
                 return BatchResult(units, ended=False, moved=True)
-            units += await self._read_pages(job, stopped)
+            units += await self._read_pages(job, stopped, ended)
         except Stalled:
             self._held_until = self._clock() + HELD_SECONDS
             raise
@@ -182,13 +186,14 @@ class IngestionRunner:
         }
         arrivals = await self._store.told(job.lease.scope, arrivals)
         tasks = [self._intake.members.file_task(job.lease, key, one) for key, one in arrivals.items()]
-        done, ocr = 0, tuple(job.payload.get("ocr") or ()) or await self._store.ocr_languages(job.lease.scope)
+        done, ocr = 0, await self._store.ocr_languages(job.lease.scope)
+        told = tuple(job.payload.get("ocr") or ())  # languages that whoever scans or uploads has named
         asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
                 _refuse_slow(job, result.failure)
                 try:
-                    await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked)
+                    await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked, told)
                 finally:
                     await self._intake.members.discard_staging(job.lease, result)
                 done += 1
@@ -196,21 +201,26 @@ class IngestionRunner:
                 break
         return done
 
-    async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
+    async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool], ended: Callable[[], bool]) -> int:
         lease = job.lease
         most = min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
         pending = await self._jobs.pending(lease, READ, most)
-        worn_out = [u for u in pending if u.attempts >= _most_deaths(self._read)]
-        done = await self._write_pages(lease, [_given_up(u) for u in worn_out], {u.key: u for u in worn_out})
-        units = {u.key: u for u in _suspects_apart(pending, self._read)}
+        worn_out = [u for u in pending if u.attempts >= most_deaths(self._read)]
+        done = await self._write_pages(lease, [given_up_page(u) for u in worn_out], {u.key: u for u in worn_out})
+        units = {u.key: u for u in suspects_apart(pending, self._read)}
         if not units or stopped():
             return done
         async with self._count_attempts(lease, READ, list(units.values())) as untouched:
-            done += await self._read_units(job, units, untouched, stopped)
+            done += await self._read_units(job, units, untouched, stopped, ended)
         return done
 
     async def _read_units(
-        self, job: ClaimedJob, units: Mapping[str, WorkUnit], untouched: set[str], stopped: Callable[[], bool]
+        self,
+        job: ClaimedJob,
+        units: Mapping[str, WorkUnit],
+        untouched: set[str],
+        stopped: Callable[[], bool],
+        ended: Callable[[], bool],
     ) -> int:
         done, lease = 0, job.lease
         locations = {str(u.payload["location"]) for u in units.values()}
@@ -219,9 +229,9 @@ class IngestionRunner:
         async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:
                 _refuse_slow(job, page.page.failure)
-            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths)
+            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths, ended)
             done += await self._write_pages(lease, seen, units)
-            untouched.difference_update(page.key for page in pages)
+            untouched.difference_update(page.key for page in seen)
             if stopped():
                 break
         return done
@@ -276,9 +286,9 @@ class IngestionRunner:
         self, lease: JobLease, target: WriteTarget, building: bool, stopped: Callable[[], bool]
     ) -> int:
         pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
-        done = await self._give_up_index(lease, [u for u in pending if u.attempts >= _most_deaths(self._read)])
+        done = await self._give_up_index(lease, [u for u in pending if u.attempts >= most_deaths(self._read)])
         left, held = await self._hold_back(lease, pending)
-        done, units = done + held, _suspects_apart(left, self._read)
+        done, units = done + held, suspects_apart(left, self._read)
         if not units or stopped():
             return done
         async with self._count_attempts(lease, INDEX, units) as untouched:
@@ -360,25 +370,6 @@ def _refuse_slow(job: ClaimedJob, failure: Failure | None) -> None:
         raise TooSlow(failure.detail)
 
 
-def _most_deaths(read: ReadSettings) -> int:
-    """Attempts after which a unit is given up that ended its worker: `max_attempts` of them alone.
-
-    Those beside other units prove nothing, and one alone may fall together with the end of a node or of all of Ray.
-    """
-    return 2 * read.max_attempts - 1
-
-
-def _suspects_apart(pending: Sequence[WorkUnit], read: ReadSettings) -> list[WorkUnit]:
-    """The next units to do together: one that was tried before as often as is allowed beside others is done alone.
-
-    Attempts are counted for a whole batch. Without this, three restarts would make every page that waited beside them
-    look as if it had ended its worker.
-    """
-    left = [unit for unit in pending if unit.attempts < _most_deaths(read)]
-    suspects = [unit for unit in left if unit.attempts >= max(1, read.max_attempts - 1)]
-    return suspects[:1] or left
-
-
 def _readings_by_base(units: Sequence[WorkUnit]) -> dict[str, str]:
     """New readings among index units, by the version that each began from."""
     return {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}
@@ -388,9 +379,3 @@ def _with_file_caveats(page: ReadPage, unit: WorkUnit) -> ReadPage:
     """The first page says what the survey of its file found out."""
     told = caveats_from_json(unit.payload.get("caveats", ()))
     return replace(page, page=replace(page.page, caveats=(*told, *page.page.caveats))) if told else page
-
-
-def _given_up(unit: WorkUnit) -> ReadPage:
-    """A page whose worker died each time it was tried."""
-    failure = Failure("read", FailureReason.CRASHED, f"reading this page ended its worker {unit.attempts} times")
-    return ReadPage(VersionId(unit.subject), Page(int(unit.payload["number"]), "", engine="none", failure=failure))

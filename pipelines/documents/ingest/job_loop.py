@@ -108,7 +108,9 @@ class JobLoop:
         while True:
             began = time.monotonic()
             over = began + self._settings.slice_seconds if sliced else math.inf
-            turn = await self._runner.turn(job, recipe, partial(self._is_to_stop, heartbeat, over))
+            # A slice that is over gives up no page that a model looks at: the next would send it again, and the next.
+            stopped, ended = partial(self._is_to_stop, heartbeat, over), partial(self._is_to_stop, heartbeat)
+            turn = await self._runner.turn(job, recipe, stopped, ended)
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -12,11 +12,13 @@ from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLease, WorkUnit
 from pipelines.documents.document import Page, Unreadable
 from pipelines.documents.ingest.slices import ReadPage
+from pipelines.documents.ocr.vision.agreement import FEW, count_comparable
 from pipelines.documents.ocr.vision.vision_reader import with_doubt
 from pipelines.documents.sources.sniff import Kind
 
 FORCED: Final = "vision"
 MOST_SECONDS: Final = 240.0  # for the pages that arrive together: a Dataset that nobody reads from counts as stalled
+STOP_SECONDS: Final = 0.5  # between two looks whether the work is to stop
 NATIVE_SHARE: Final = 0.5  # of a page's words: with more of its own text there is no scan to transcribe
 _SQUARE_INCHES = 8.5 * 11
 NOT_SET = "no model is named that could look at it: set vision.connection (AOS_VISION_CONNECTION)"
@@ -63,9 +65,18 @@ class VisionStep:
         self._lock = asyncio.Lock()
 
     async def improve(
-        self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit], paths: Mapping[str, str]
+        self,
+        lease: JobLease,
+        pages: Sequence[ReadPage],
+        units: Mapping[str, WorkUnit],
+        paths: Mapping[str, str],
+        ended: Callable[[], bool],
     ) -> list[ReadPage]:
-        """The pages, those that a model could read better in its words; `paths` leads from locations to files."""
+        """The pages, those that a model could read better in its words.
+
+        Once the job has `ended` here no page is sent any more, and those that were to be shown are left out: they are
+        read another time. `paths` leads from locations to files.
+        """
         began, read = self._clock(), []
         for one in pages:
             payload = units[one.key].payload
@@ -73,11 +84,15 @@ class VisionStep:
             page = one.page
             if self._is_shown(page, forced):
                 if self._looker is None:
-                    page = with_doubt(page, NOT_SET)
+                    page = with_doubt(page, NOT_SET, self._below)
                 elif self._clock() - began > MOST_SECONDS:
-                    page = with_doubt(page, "the model for it is too slow for all pages that were read with it")
+                    why = "the model for it is too slow for all pages that were read with it"
+                    page = with_doubt(page, why, self._below)
                 else:
-                    page = await self._show(self._looker, lease, page, payload, paths)
+                    shown = await _unless_ended(self._show(self._looker, lease, page, payload, paths), ended)
+                    if shown is None:
+                        continue
+                    page = shown
             read.append(replace(one, page=page))
         return read
 
@@ -87,6 +102,8 @@ class VisionStep:
         native = sum(word.confidence == 1.0 for word in page.words)
         if native > NATIVE_SHARE * len(page.words):
             return False
+        if count_comparable(page.words) < FEW:  # a photo, a speckled sheet: no answer could be believed
+            return False
         return forced or (self._looker is not None and page.confidence < self._below)
 
     async def _show(
@@ -94,8 +111,29 @@ class VisionStep:
     ) -> Page:
         path, kind = Path(paths[str(payload["location"])]), Kind(payload["kind"])
         try:
-            async with self._lock:
-                png = await asyncio.to_thread(self._drawer.picture, path, kind, page.number, self._dpi)
+            # A thread cannot be stopped: who gives up meanwhile leaves the lock with it.
+            png = await asyncio.shield(self._draw(path, kind, page.number))
         except Unreadable as error:
-            return with_doubt(page, f"it cannot be drawn: {error}"[:200])
+            return with_doubt(page, f"it cannot be drawn: {error}"[:200], self._below)
         return await looker.look(lease.scope, lease.job, page, png)
+
+    async def _draw(self, path: Path, kind: Kind, number: int) -> bytes:
+        async with self._lock:
+            return await asyncio.to_thread(self._drawer.picture, path, kind, number, self._dpi)
+
+
+async def _unless_ended(look: Coroutine[Any, Any, Page], ended: Callable[[], bool]) -> Page | None:
+    """What a look comes to; None where it was given up, or not begun, because the job has ended here."""
+    if ended():
+        look.close()
+        return None
+    task = asyncio.create_task(look)
+    try:
+        while not task.done():
+            await asyncio.wait({task}, timeout=STOP_SECONDS)
+            if not task.done() and ended():
+                return None
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

@@ -105,8 +105,17 @@ class OcrCascade:
         """True where doubtful pages go to PP-OCR."""
         return self._paddle is not None
 
-    def read(self, image: Picture, number: int, dpi: int | None = None, look: FirstLook | None = None) -> Page:
+    def read(
+        self,
+        image: Picture,
+        number: int,
+        dpi: int | None = None,
+        look: FirstLook | None = None,
+        deadline: float = math.inf,
+    ) -> Page:
         """Read one page: its picture, 1-based number, and dots per inch where known.
+
+        `deadline`, by `cpu_clock`, is that of a page which is tried in several ways; none costs more than its limit.
 
         Raises:
             Unreadable: timeout, crashed (retryable) or bomb.
@@ -119,7 +128,8 @@ class OcrCascade:
         if not height or not width:
             return Page(number, "", engine=self._first_engine, confidence=0.0)
         view = preprocess.prepare_page(image, dpi, self._settings.max_pixels)
-        work = _Work(view, self._cpu_clock() + self._settings.engine_seconds, self._cpu_clock, look=look)
+        deadline = min(deadline, self._cpu_clock() + self._settings.engine_seconds)
+        work = _Work(view, deadline, self._cpu_clock, look=look)
         if self._settings.strategy == "easyocr":
             if self._easyocr is None:
                 raise EngineMissing(

@@ -77,6 +77,15 @@ class LineTranscript:
     confidence: float
 
 
+@dataclass(frozen=True, slots=True)
+class LetterSurvey:
+    """How a page stands and in which letters it is, told in one look."""
+
+    turns: tuple[int, ...]  # degrees clockwise that may bring it upright, the likeliest first; none if it stands
+    script: str  # by Tesseract's names; "" where there is too little to tell it
+    lies: bool  # whether it surely does not stand upright
+
+
 class PageEngine(Protocol):
     """Reads a whole page: finds its lines and words."""
 

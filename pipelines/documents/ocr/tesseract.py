@@ -17,7 +17,7 @@ from pipelines.documents.guarded_child import (
     TookTooMuch,
 )
 from pipelines.documents.ocr.installed import LanguageData, find_language_data
-from pipelines.documents.ocr.reading import OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.reading import LetterSurvey, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.survey import is_bilevel
 from pipelines.documents.ocr.tesseract_process import Raster, ResidentEngine, TesserocrEngine
 
@@ -76,13 +76,19 @@ class TesseractEngine:
         On receipts it never is. Lines that run upwards are read by Tesseract itself, those that run downwards it reads
         upside down: so half a turn mends what the guess misses.
         """
-        guess, confidence, _ = self._look_at_letters(image, seconds)
-        tries = (guess,) if confidence >= SURE_ORIENTATION else (guess, 180)
-        return tuple(dict.fromkeys(degrees for degrees in tries if degrees))
+        return self.survey_letters(image, seconds=seconds).turns
 
     def script(self, image: Picture, *, seconds: float) -> str:
         """See `Engine.script`."""
-        return str(self._look_at_letters(image, seconds)[2])
+        return self.survey_letters(image, seconds=seconds).script
+
+    def survey_letters(self, image: Picture, *, seconds: float) -> LetterSurvey:
+        """Both in one look, which costs as much as either. Raises as `read`."""
+        guess, confidence, script = self._look_at_letters(image, seconds)
+        sure = confidence >= SURE_ORIENTATION
+        tries = (guess,) if sure else (guess, 180)
+        turns = tuple(dict.fromkeys(degrees for degrees in tries if degrees))
+        return LetterSurvey(turns, str(script), sure and guess != 0)
 
     def close(self) -> None:
         """End the processes that wait for work."""

@@ -108,7 +108,8 @@ select exists (select 1 from units u join documents d on d.current_version = u.k
                where u.job_id = %(job)s and d.workspace_id = %(workspace)s and u.stage = 'index' and u.status = 'done'
                  and u.payload ? 'previous' and d.status <> 'failed') as good;
 
--- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content.
+-- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content. What a model has
+-- read on a page stays where the same reading, repeated, had no model to look at it.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence,
                    attempts, ms, fingerprint, failure, caveats, reading)
 select p.version_id, p.number, p.id, v.document_id, v.tenant_id, v.workspace_id, p.text, p.words, p.engine,
@@ -123,7 +124,8 @@ on conflict (version_id, number) do update set
     attempts = excluded.attempts, ms = excluded.ms, fingerprint = excluded.fingerprint, failure = excluded.failure,
     caveats = excluded.caveats, reading = excluded.reading, read_at = now(), revision = pages.revision + 1,
     reviewed_at = case when pages.text = excluded.text then pages.reviewed_at end,
-    reviewed_by = case when pages.text = excluded.text then pages.reviewed_by end;
+    reviewed_by = case when pages.text = excluded.text then pages.reviewed_by end
+where pages.engine <> 'vision' or excluded.engine = 'vision' or pages.fingerprint <> excluded.fingerprint;
 
 -- load_pages: The stored pages of a version in order.
 select number, text, words, engine, confidence, attempts, ms, failure, caveats from pages

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Database, load_queries
+from cluster.state.db.postgres import Database, Transaction, load_queries
 from configs.sections_reading import VisionSettings
 
 SQL = load_queries(Path(__file__).with_suffix(".sql"))
@@ -30,3 +30,8 @@ class StoredVisionBudget:
                 return f"the model has looked at the {used['today']} pages that it may in one day"
             await tx.run(SQL["take"], **named, pixels=pixels)
         return ""
+
+
+async def renew_job_budget(tx: Transaction, scope: Scope, job: str) -> None:
+    """Let a job that somebody has done again look at as many pages as a new one; the days keep what was spent."""
+    await tx.run(SQL["renew_job"], **scope.keys, job=job)

@@ -1,29 +1,37 @@
 """Reads each page in its own language: a first reading tells which, and what is installed for that reads it again."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from typing import Final, Protocol
 
 from configs.sections import OcrSettings
-from pipelines.documents.document import Caveat, CaveatKind, EngineAttempt, Page, Unreadable
+from pipelines.documents.cpu_pulses import own_cpu_seconds
+from pipelines.documents.document import EngineAttempt, Page, Unreadable
 from pipelines.documents.ocr import missing_language, paddle
 from pipelines.documents.ocr.cascade import OcrCascade, build_cascade
-from pipelines.documents.ocr.compose import compose_page
 from pipelines.documents.ocr.easyocr import PACKAGED
-from pipelines.documents.ocr.installed import installed_languages, package_of
+from pipelines.documents.ocr.installed import installed_languages
 from pipelines.documents.ocr.languages.first_languages import AUTO, FirstLook, first_languages
 from pipelines.documents.ocr.languages.scripts import (
     EAST_ASIAN,
+    EAST_ASIAN_SCRIPTS,
     FEW_LETTERS,
     identify_language,
     identify_latin,
     script_of_text,
 )
+from pipelines.documents.ocr.languages.unread_page import (
+    unread_caveat,
+    unread_page,
+    with_column_doubt,
+    with_unread_caveat,
+)
+from pipelines.documents.ocr.letter_rows import ENOUGH_FOR_SCRIPT, seems_to_hold_text
 from pipelines.documents.ocr.missing_language import LATIN, SCRIPTS, UNSURE
 from pipelines.documents.ocr.preprocess import PreparedPage, rotate_page
-from pipelines.documents.ocr.reading import EngineMissing, Picture, TextLine, mean_confidence
+from pipelines.documents.ocr.reading import EngineMissing, LetterSurvey, Picture, TextLine, mean_confidence
 from pipelines.documents.ocr.tesseract import TesseractEngine
 
 # In a script that was not learnt: letters of fifteen scripts read as English came to .12 to .45, the worst receipts and
@@ -31,7 +39,6 @@ from pipelines.documents.ocr.tesseract import TesseractEngine
 HOPELESS: Final = 0.5
 GAIN: Final = 0.15  # of confidence, by which a page in other letters reads better with the data of its own
 SURE_PADDLE: Final = 0.85  # PP-OCR's of a page; .99 where it knows the letters, of Greek .76
-SURE_WORD: Final = 0.8  # of a page whose letters nothing here reads: words that stay, such as names in Latin letters
 MOST_OPEN: Final = 7  # readers with processes of their own, some 100 MB each; the longest unused one is ended
 MOST_TRIED: Final = 5  # languages of one page; each costs a reading
 # Probability from which on words tell a language that the page was not read in: data of Russian turn Ukrainian into
@@ -40,12 +47,12 @@ WORTH_TRYING, LIKELY = 0.5, 0.8
 
 
 class ReadInstead(Exception):
-    """A page whose first reading shows that it is to be read in other languages than the first."""
+    """A page reads better in another language than in the first: nothing dearer is tried in that."""
 
-    def __init__(self, found: "FirstReading", candidates: tuple["LanguageChoice", ...]) -> None:
-        """`candidates` are tried in turn."""
-        super().__init__(found.script)
-        self.found, self.candidates = found, candidates
+    def __init__(self, page: Page) -> None:
+        """`page` is as it was read instead."""
+        super().__init__()
+        self.page = page
 
 
 class NotItsLanguage(Exception):
@@ -67,13 +74,24 @@ class FirstReading:
     view: PreparedPage
     lines: tuple[TextLine, ...]
     script: str = LATIN  # Tesseract's name; "" where it could not be told
-    turned: bool = False  # whether the page may stand on its head or its side
-    languages: tuple[str, ...] = field(default=())  # that it was read in
+    lies: bool = False  # whether the page surely stands on its head or its side
 
     @property
     def confidence(self) -> float:
         """Mean over its words."""
         return mean_confidence(self.lines)
+
+
+@dataclass(slots=True)
+class _PageWork:
+    """One page on its way: its picture, the time that all tries have together, and what they came to."""
+
+    image: Picture
+    number: int
+    dpi: int | None
+    deadline: float  # by the reader's CPU clock
+    found: FirstReading | None = None  # where its letters are in doubt
+    noted: list[EngineAttempt] = field(default_factory=list)  # what was tried in vain
 
 
 class LetterDetector(Protocol):
@@ -82,17 +100,21 @@ class LetterDetector(Protocol):
     def read(self, image: Picture, *, dpi: int | None, layout: int | None, seconds: float) -> tuple[TextLine, ...]:
         """As `PageEngine.read`."""
 
-    def turns(self, image: Picture, *, seconds: float) -> tuple[int, ...]:
-        """As `PageEngine.turns`."""
-
-    def script(self, image: Picture, *, seconds: float) -> str:
-        """As `PageEngine.script`."""
+    def survey_letters(self, image: Picture, *, seconds: float) -> LetterSurvey:
+        """Both in one look. Raises Unreadable, EngineMissing: as `read`."""
 
 
 class PageCascade(Protocol):
     """Reads pages in some languages."""
 
-    def read(self, image: Picture, number: int, dpi: int | None = None, look: FirstLook | None = None) -> Page:
+    def read(
+        self,
+        image: Picture,
+        number: int,
+        dpi: int | None = None,
+        look: FirstLook | None = None,
+        deadline: float = math.inf,
+    ) -> Page:
         """As `OcrCascade.read`."""
 
     def close(self) -> None:
@@ -108,8 +130,13 @@ class AutoLanguageReader:
         detector: LetterDetector,
         installed: Callable[[], Sequence[str]],
         build: Callable[[OcrSettings], PageCascade],
+        cpu_clock: Callable[[], float] = own_cpu_seconds,
     ) -> None:
-        """`installed` gives the languages that there is data for, `build` a reader in the languages of settings."""
+        """`installed` gives the languages that there is data for, `build` a reader in the languages of settings.
+
+        `cpu_clock` is that of the readers: what a page may cost (ocr.engine_seconds) holds for all tries together.
+        """
+        self._cpu_clock = cpu_clock
         self._settings, self._detector, self._build = settings, detector, build
         self._find_installed = installed
         self._first = first_languages(settings.languages)
@@ -117,17 +144,19 @@ class AutoLanguageReader:
 
     def read(self, image: Picture, number: int, dpi: int | None = None) -> Page:
         """Read one page, as `OcrCascade.read`; its attempts name the languages they read in. Raises as that."""
-        return _with_column_doubt(self._read_own(image, number, dpi))
+        work = _PageWork(image, number, dpi, self._cpu_clock() + self._settings.engine_seconds)
+        return with_column_doubt(self._read_own(work))
 
-    def _read_own(self, image: Picture, number: int, dpi: int | None) -> Page:
-        first = LanguageChoice(self._first, self._settings.strategy)
+    def _read_own(self, work: _PageWork) -> Page:
+        first = self._reader(LanguageChoice(self._first, self._settings.strategy))
+        look = partial(self._look, work)
         try:
-            page = self._reader(first).read(image, number, dpi, look=self._look)
+            page = first.read(work.image, work.number, work.dpi, look=look, deadline=work.deadline)
         except ReadInstead as other:
-            return self._read_instead(other, image, number, dpi)
-        return self._settle_first(page, image, number, dpi)
+            return _after(work.noted, other.page)
+        return self._settle_hopeless(self._settle_first(page, work), work)
 
-    def _settle_first(self, page: Page, image: Picture, number: int, dpi: int | None) -> Page:
+    def _settle_first(self, page: Page, work: _PageWork) -> Page:
         """A page that every engine has read for the first languages, in the one that its text turns out to be in."""
         if [one.engine for one in page.attempts] == ["tesseract"]:  # whose text was looked at
             return _with_languages(page, self._first)
@@ -136,26 +165,53 @@ class AutoLanguageReader:
             return _with_languages(page, (other.name,))
         page = _with_languages(page, self._first)
         found = self._other_latin(page.text, self._first)  # of a page that stood on its side at first
-        again = found and self._try_choice(found, page.confidence or 0.0, image, number, dpi)
+        again = found and self._try_choice(found, page.confidence or 0.0, work)
         return _after(page.attempts, again) if again else page
 
-    def _look(self, view: PreparedPage, lines: tuple[TextLine, ...], *, seconds: float) -> None:
-        """Judge the first reading. Raises ReadInstead: it is in another language, or in other letters."""
+    def _settle_hopeless(self, page: Page, work: _PageWork) -> Page:
+        """A page whose letters are in doubt after all that the first languages have: by PP-OCR, or said to be unread.
+
+        What turning it, cutting it up otherwise or other engines made legible stands.
+        """
+        found = work.found
+        page = replace(page, attempts=(*page.attempts, *work.noted))
+        if found is None or found.confidence >= HOPELESS or _is_legible(page):
+            return page
+        if found.script == LATIN:  # of few or small signs of East Asia the detector says so
+            again = self._try_all(self._candidates(EAST_ASIAN_SCRIPTS), found, work)
+            return _after(page.attempts, again) if again else page
+        asked = any(one.engine == "paddle" for one in page.attempts)
+        again = None if asked or self._settings.strategy == "tesseract" else self._try_paddle(work)
+        if again is not None:
+            return _after(page.attempts, again)
+        if not found.script:
+            return with_unread_caveat(page)
+        return unread_page(page, work.image, found.view, found.lines, found.script)
+
+    def _look(self, work: _PageWork, view: PreparedPage, lines: tuple[TextLine, ...], *, seconds: float) -> None:
+        """Judge the first reading. Raises ReadInstead: the page reads better in another language, or other letters."""
         text, sure = "\n".join(line.text for line in lines), mean_confidence(lines)
         if sure >= UNSURE:
-            if (found := self._other_latin(text, self._first)) is not None:
-                raise ReadInstead(FirstReading(view, lines, languages=self._first), (found,))
+            if (choice := self._other_latin(text, self._first)) is not None:
+                self._read_instead((choice,), FirstReading(view, lines), work)
             return
+        # Of a photo, a stamp or a logo any script is told: only of enough signs in rows it means something.
+        if not seems_to_hold_text(view.image, view.dpi, ENOUGH_FOR_SCRIPT):
+            return
+        script, lies = "", False
         try:
-            script = self._detector.script(view.image, seconds=seconds)
-            turns = self._detector.turns(view.image, seconds=seconds)
-            if self._reads_turned(view, turns, sure, seconds):
+            seen = self._detector.survey_letters(view.image, seconds=seconds)
+            script, lies = seen.script, seen.lies
+            if not script or self._reads_turned(view, seen.turns, sure, seconds):
                 return
         except (Unreadable, EngineMissing):
-            script, turns = "", ()
-        if script in ("", LATIN) and sure >= HOPELESS:
-            return
-        raise ReadInstead(FirstReading(view, lines, script, bool(turns), self._first), self._candidates(script))
+            if sure >= HOPELESS:
+                return
+        work.found = FirstReading(view, lines, script, lies)
+        if script != LATIN:
+            # A page that others' data read at all is in its own letters or the ones told; a hopeless one in any.
+            scripts = dict.fromkeys((script, *SCRIPTS)) if sure < HOPELESS else (script,)
+            self._read_instead(self._candidates(scripts), work.found, work)
 
     def _reads_turned(self, view: PreparedPage, turns: Sequence[int], sure: float, seconds: float) -> bool:
         """True where the page reads far better once it is turned: letters on their heads look like any script."""
@@ -171,18 +227,17 @@ class AutoLanguageReader:
         found = missing_language.latin_doubt(text, languages) if script_of_text(text) == LATIN else None
         return None if found is None else self._choice_of(found[1], self._find_installed())
 
-    def _candidates(self, script: str) -> tuple[LanguageChoice, ...]:
-        """What may read a page in such letters, the likeliest first; of other letters, too: the detector errs.
+    def _candidates(self, scripts: Iterable[str]) -> tuple[LanguageChoice, ...]:
+        """What may read a page in such letters, the likeliest of them first.
 
-        Greek is told as Cyrillic, for one: so one language of each other script that is installed is tried as well.
+        The detector errs (Greek is told as Cyrillic, for one): of the others one language each that is installed.
         """
         installed = self._find_installed()
-        scripts = dict.fromkeys((script, *SCRIPTS)) if script else dict.fromkeys(SCRIPTS)
         chosen: dict[LanguageChoice, None] = {}
-        for one in scripts:
+        for at, one in enumerate(scripts):
             names = SCRIPTS.get(one, ())
             found = next((choice for name in names if (choice := self._choice_of(name, installed))), None)
-            if found is not None and (one == script or set(found.languages) <= set(installed)):
+            if found is not None and (at == 0 or set(found.languages) <= set(installed)):
                 chosen[found] = None
         return tuple(chosen)[:MOST_TRIED]
 
@@ -194,34 +249,35 @@ class AutoLanguageReader:
             return LanguageChoice((name, downwards) if downwards in installed else (name,), strategy)
         return LanguageChoice((name,), "paddle") if name in paddle.LANGUAGES and strategy != "tesseract" else None
 
-    def _read_instead(self, other: ReadInstead, image: Picture, number: int, dpi: int | None) -> Page:
-        found = other.found
-        noted = [EngineAttempt("tesseract", round(found.confidence, 4), 0, False, *_told(found))]
-        for choice in other.candidates:
-            # Data of Arabic see their words in Thai, too, at .29; the worst page in its own letters came to .77.
-            least = max(HOPELESS, found.confidence + (GAIN if found.confidence < UNSURE else -GAIN))
-            page = self._try_choice(choice, least, image, number, dpi, check=not found.turned)
+    def _read_instead(self, choices: Sequence[LanguageChoice], found: FirstReading, work: _PageWork) -> None:
+        page = self._try_all(choices, found, work)
+        if page is not None:
+            first = EngineAttempt("tesseract", round(found.confidence, 4), 0, False, *_told(found, self._first))
+            work.noted.insert(0, first)
+            raise ReadInstead(page)
+
+    def _try_all(self, choices: Sequence[LanguageChoice], found: FirstReading, work: _PageWork) -> Page | None:
+        """The page in the first of these languages that it reads better in; None where it does in none."""
+        # Data of Arabic see their words in Thai, too, at .29; the worst page in its own letters came to .77.
+        least = max(HOPELESS, found.confidence + (GAIN if found.confidence < UNSURE else -GAIN))
+        for at, choice in enumerate(choices):
+            # What surely lies is legible in no data before its reader has turned it.
+            page = self._try_choice(choice, least, work, check=at > 0 or not found.lies)
             if page is not None:
-                return _after(noted, self._read_sibling(page, choice, image, number, dpi))
-            noted.append(EngineAttempt(_engine_of(choice), 0.0, 0, False, "no better in", "+".join(choice.languages)))
-        if found.confidence < HOPELESS and found.script != LATIN:
-            page = self._try_paddle(image, number, dpi) if self._settings.strategy != "tesseract" else None
-            return _unread_page(found, number, image, noted) if page is None else _after(noted, page)
-        page = self._reader(LanguageChoice(self._first, self._settings.strategy)).read(image, number, dpi)
-        return _after(noted, self._settle_first(page, image, number, dpi))
+                return self._read_sibling(page, choice, work)
+            languages = "+".join(choice.languages)
+            work.noted.append(EngineAttempt(_engine_of(choice), 0.0, 0, False, "no better in", languages))
+        return None
 
-    def _try_paddle(self, image: Picture, number: int, dpi: int | None) -> Page | None:
-        """The page by PP-OCR, which needs no data; None where it sees few letters, or is not sure of them.
-
-        Of letters that it never learnt it writes marks and blanks, and of Greek its unaccented half.
-        """
-        page = self._try_choice(LanguageChoice(self._first, "paddle"), SURE_PADDLE, image, number, dpi)
-        if page is None or sum(map(str.isalpha, page.text)) < FEW_LETTERS:
+    def _try_paddle(self, work: _PageWork) -> Page | None:
+        """The page by PP-OCR, which needs no data; None where it sees few letters, or is not sure of them."""
+        page = self._try_choice(LanguageChoice(self._first, "paddle"), SURE_PADDLE, work)
+        if page is None or not _is_legible(page):
             return None
         found = identify_language(page.text)
         return page if found is None else _with_languages(page, (found.name,))
 
-    def _read_sibling(self, page: Page, choice: LanguageChoice, image: Picture, number: int, dpi: int | None) -> Page:
+    def _read_sibling(self, page: Page, choice: LanguageChoice, work: _PageWork) -> Page:
         """The page in the language that its words turn out to be in, where others are written in the same letters."""
         found = identify_language(page.text) or identify_latin(page.text)
         if found is None or found.name in choice.languages or found.probability < WORTH_TRYING:
@@ -229,23 +285,23 @@ class AutoLanguageReader:
         if found.script in ("Han", "Japanese") and choice.strategy == "paddle":
             return _with_languages(page, (found.name,))  # it has one model for them
         sibling = self._choice_of(found.name, self._find_installed())
-        again = sibling and self._try_choice(sibling, page.confidence or 0.0, image, number, dpi)
+        again = sibling and self._try_choice(sibling, page.confidence or 0.0, work)
         if again:
             return _after(page.attempts, again)
         if found.script == LATIN or found.name in EAST_ASIAN or found.probability < LIKELY:
             return page
-        return replace(page, caveats=(*page.caveats, _unread_caveat(f"the words look {found.name}", found.name)))
+        return replace(page, caveats=(*page.caveats, unread_caveat(f"the words look {found.name}", found.name)))
 
-    def _try_choice(
-        self, choice: LanguageChoice, least: float, image: Picture, number: int, dpi: int | None, check: bool = False
-    ) -> Page | None:
-        """The page so read; None where it comes to less than `least` confidence, or cannot be read so.
+    def _try_choice(self, choice: LanguageChoice, least: float, work: _PageWork, check: bool = False) -> Page | None:
+        """The page so read; None where it comes to less than `least` confidence, or cannot be read so in time.
 
         With `check` the first reading has to come to that already: before others are tried, which cost more.
         """
+        if self._cpu_clock() >= work.deadline:
+            return None
         look = partial(_refuse_worse, least) if check and choice.strategy != "paddle" else None
         try:
-            page = self._reader(choice).read(image, number, dpi, look=look)
+            page = self._reader(choice).read(work.image, work.number, work.dpi, look=look, deadline=work.deadline)
         except (NotItsLanguage, Unreadable, EngineMissing):
             return None
         return None if (page.confidence or 0.0) < least else _with_languages(page, choice.languages)
@@ -282,44 +338,18 @@ def build_page_reader(settings: OcrSettings) -> OcrCascade | AutoLanguageReader:
     return AutoLanguageReader(settings, detector, find, partial(build_cascade, second=second))
 
 
-def _unread_page(found: FirstReading, number: int, image: Picture, noted: Sequence[EngineAttempt]) -> Page:
-    """A page in letters that nothing here reads: what stands on it in others stays, and what would help is said."""
-    kept = tuple(
-        replace(line, tokens=tokens)
-        for line in found.lines
-        if (tokens := tuple(token for token in line.tokens if token.confidence >= SURE_WORD))
-    )
-    text, words = compose_page(kept, found.view, image.shape[1], image.shape[0])
-    names = SCRIPTS.get(found.script, ())
-    seen = f"the letters look {found.script}" if found.script else "the letters are of a script that could not be told"
-    caveat = _unread_caveat(seen, names[0] if names else "")
-    sure = round(found.confidence, 4)  # of the whole page: what was left out counts
-    return Page(number, text, words, "tesseract", sure, tuple(noted), caveats=(caveat,))
+def _is_legible(page: Page) -> bool:
+    """True for words that may stand though the letters were in doubt.
+
+    Of letters that it never learnt PP-OCR writes marks and blanks, and of Greek its unaccented half: it has to be sure.
+    """
+    least = SURE_PADDLE if "paddle" in page.engine else HOPELESS
+    return (page.confidence or 0.0) >= least and sum(map(str.isalpha, page.text)) >= FEW_LETTERS
 
 
-def _unread_caveat(seen: str, name: str) -> Caveat:
-    fix = f"Install {package_of(name)} (aos languages install {name})" if name else "See `aos languages list`"
-    return Caveat(
-        CaveatKind.LANGUAGE_MISSING,
-        f"{seen}: nothing that is installed reads that, so words are missing or wrong. {fix} on each machine that "
-        "reads, and have it read again (aos jobs retry JOB --degraded).",
-    )
-
-
-def _with_column_doubt(page: Page) -> Page:
-    """A page of columns that run downwards says so where PP-OCR read it alone: it misses half of them, and is sure."""
-    steps = [(abs(b.box.x0 - a.box.x0), b.box.y0 - a.box.y0) for a, b in pairwise(page.words)]
-    downwards = sum(down > 0 and 4 * across < down for across, down in steps)
-    if page.engine != "paddle" or 2 * downwards <= len(steps) or not steps:
-        return page
-    name = next(one.languages for one in page.attempts if one.kept).partition("+")[0]
-    seen = "its lines run downwards"
-    return replace(page, caveats=(*page.caveats, _unread_caveat(seen, f"{name}_vert")))
-
-
-def _told(found: FirstReading) -> tuple[str, str]:
+def _told(found: FirstReading, languages: Sequence[str]) -> tuple[str, str]:
     why = "its words are in another language" if found.confidence >= UNSURE else f"letters look {found.script or '?'}"
-    return why, "+".join(found.languages)
+    return why, "+".join(languages)
 
 
 def _engine_of(choice: LanguageChoice) -> str:

@@ -14,6 +14,7 @@ tam ta tel te kan kn mal ml guj gu pan pa kat ka hye hy amh am khm km lao lo sin
 """
 CODES: Final = dict(zip(_CODE_TEXT.split()[::2], _CODE_TEXT.split()[1::2], strict=True))
 EAST_ASIAN: Final = ("chi_sim", "chi_tra", "jpn")
+EAST_ASIAN_SCRIPTS: Final = ("Han", "HanT", "Japanese", "Korean")
 # First words of Unicode's names of letters, and Tesseract's names of their scripts, where the two differ.
 _OTHER_NAMES: Final = {"CJK": "Han", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 _KANA: Final = 0.05  # of the signs of East Asia: a Japanese text has a third or more, a Chinese one none

@@ -13,7 +13,7 @@ from cluster.models.messages import ModelReply, ReplyDelta
 from cluster.models.ports import ChatModel
 from configs.sections_reading import VisionSettings
 from pipelines.documents.document import Caveat, CaveatKind, EngineAttempt, Page
-from pipelines.documents.ocr.vision.agreement import measure_agreement
+from pipelines.documents.ocr.vision.agreement import count_comparable, measure_agreement
 from pipelines.documents.ocr.vision.circuit_breaker import CircuitBreaker
 from pipelines.documents.ocr.vision.transcription import (
     ENGINE,
@@ -61,57 +61,71 @@ class VisionReader:
         try:
             picture, pixels = await asyncio.to_thread(shrink_picture, png, self._settings.max_pixels)
         except OSError as error:
-            return with_doubt(page, f"its picture cannot be sent: {error}"[:200])
+            return self._doubt(page, f"its picture cannot be sent: {error}"[:200])
         if not self.breaker.admit():
-            return with_doubt(page, "the model for it failed several times and is left alone for a while")
+            return self._doubt(page, "the model for it failed several times and is left alone for a while")
         try:
-            if refused := await self._budget.take(scope, job, pixels):
-                self.breaker.release()
-                return with_doubt(page, refused)
-            reply = await self._ask(scope, picture)
+            async with asyncio.timeout(self._settings.seconds):
+                # Before anything is taken: a wrong name of a connection is to cost no page of the budget.
+                model = await self._open_model(scope)
+                if refused := await self._budget.take(scope, job, pixels):
+                    self.breaker.release()
+                    return self._doubt(page, refused)
+                reply = await _ask_model(model, picture)
         except asyncio.CancelledError:
             self.breaker.release()
             raise
         except TimeoutError:
             self.breaker.record_failure()
-            return with_doubt(page, f"the model for it did not answer within {self._settings.seconds:g} s")
+            return self._doubt(page, f"the model for it did not answer within {self._settings.seconds:g} s")
         except AosError as error:
             # A wrong name or key stays wrong: it is told on each page, and nobody is kept waiting for it.
             self.breaker.record_failure() if isinstance(error, Transient) else self.breaker.release()
-            return with_doubt(page, f"no model answered for it: {error.code} {error.detail}"[:200])
+            return self._doubt(page, f"no model answered for it: {error.code} {error.detail}"[:200])
         self.breaker.record_success()
-        return self._judge(page, reply, round(1000 * (self._clock() - began)))
-
-    async def _ask(self, scope: Scope, picture: bytes) -> ModelReply:
-        async with asyncio.timeout(self._settings.seconds):
-            model = await self._open_model(scope)
-            stream = cast(AsyncGenerator[ReplyDelta | ModelReply], model.stream(transcription_request(picture)))
-            async with aclosing(stream):
-                async for piece in stream:
-                    if isinstance(piece, ModelReply):
-                        return piece
-        raise Transient("the model's stream ended without a reply")
+        # Thousands of words are compared with thousands: meanwhile the process has other work.
+        return await asyncio.to_thread(self._judge, page, reply, round(1000 * (self._clock() - began)))
 
     def _judge(self, page: Page, reply: ModelReply, ms: int) -> Page:
         name = reply.model or "a model"
         text = parse_transcription(reply)
+        if text == "" and not count_comparable(page.words):
+            note = f"{name}: it saw no words, as OCR"
+            return replace(page, attempts=(*page.attempts, EngineAttempt(ENGINE, 0.0, ms, False, note)))
         if not text:
             why = "its reply was no JSON object with a text" if text is None else "it saw no words"
-            return _refused(page, EngineAttempt(ENGINE, 0.0, ms, False, f"{name}: {why}"), why)
+            return self._refuse(page, EngineAttempt(ENGINE, 0.0, ms, False, f"{name}: {why}"), why)
         agreement = measure_agreement(page.words, text)
         score, objection = round(agreement.score, 4), agreement.objection
         shares = f"{agreement.recall:.0%} and {agreement.precision:.0%} of the words agree with OCR's"
         if objection:
-            return _refused(page, EngineAttempt(ENGINE, score, ms, False, f"{name}: {objection}"), objection)
+            return self._refuse(page, EngineAttempt(ENGINE, score, ms, False, f"{name}: {objection}"), objection)
         return transcribed_page(page, text, agreement, EngineAttempt(ENGINE, score, ms, True, f"{name}: {shares}"))
 
+    def _refuse(self, page: Page, attempt: EngineAttempt, why: str) -> Page:
+        page = replace(page, attempts=(*page.attempts, attempt))
+        return self._doubt(page, f"what a model read on it was refused: {why}")
 
-def with_doubt(page: Page, why: str) -> Page:
-    """The page as OCR read it, with the reason for which nothing better was got."""
+    def _doubt(self, page: Page, why: str) -> Page:
+        return with_doubt(page, why, self._settings.below)
+
+
+async def _ask_model(model: ChatModel, picture: bytes) -> ModelReply:
+    stream = cast(AsyncGenerator[ReplyDelta | ModelReply], model.stream(transcription_request(picture)))
+    async with aclosing(stream):
+        async for piece in stream:
+            if isinstance(piece, ModelReply):
+                return piece
+    raise Transient("the model's stream ended without a reply")
+
+
+def with_doubt(page: Page, why: str, below: float) -> Page:
+    """The page as OCR read it, with the reason for which nothing better was got.
+
+    One that OCR reads with a mean confidence of `below` or more is no worse for that: it stays as it is.
+    """
+    if page.confidence is not None and page.confidence >= below:
+        return page
     sure = "badly" if page.confidence is None else f"badly ({page.confidence:.2f})"
     detail = f"OCR reads this page {sure}, and {why}. Have it read again later: aos jobs retry JOB --degraded."
     return replace(page, caveats=(*page.caveats, Caveat(CaveatKind.READING_WEAK, detail)))
-
-
-def _refused(page: Page, attempt: EngineAttempt, why: str) -> Page:
-    return with_doubt(replace(page, attempts=(*page.attempts, attempt)), f"what a model read on it was refused: {why}")

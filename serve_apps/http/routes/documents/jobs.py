@@ -13,11 +13,12 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row, Transaction
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId, JobState
-from pipelines.documents.document import Failure, FailureReason
+from pipelines.documents.document import CaveatKind, Failure, FailureReason
 from pipelines.documents.ingest.reading_rate import JobPaces
 from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.store.revisions import VersionRevisions
+from pipelines.documents.store.vision_budget import renew_job_budget
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
@@ -29,6 +30,8 @@ from serve_apps.http.streams.sse import ENDS, JobFeed, stream_stored_events
 router = APIRouter(route_class=GuardedRoute, tags=["jobs"])
 
 READ_STAGE, LAST_STAGE = "read", "index"
+# Doubts of a page that another reading may end: a model, or the data of its language, is there by now.
+READ_BETTER = (CaveatKind.READING_WEAK, CaveatKind.LANGUAGE_MISSING)
 CANCELLED = Failure("job", FailureReason.ABANDONED, "the job was cancelled", retryable=True)
 _STREAM = {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Events; id = number."}
 
@@ -156,7 +159,9 @@ async def retry(
     job_id: UUID,
     me: Me,
     parts: Its,
-    degraded: Annotated[bool, Query(description="Read pages whose text may be wrong again, and no others.")] = False,
+    degraded: Annotated[
+        bool, Query(description="Read pages again that OCR read badly, or had no data for; no others.")
+    ] = False,
 ) -> JobShape:
     """Try again what failed, and index the documents it belongs to once more.
 
@@ -164,9 +169,10 @@ async def retry(
     """
     id_ = JobId(str(job_id))
     async with _going_on(me, parts, "job.retry", id_) as (tx, vain):
+        await renew_job_budget(tx, me.scope, id_)  # a person asks: a spent one would refuse the same pages for ever
         if degraded:
             told = {"stage": READ_STAGE, "last_stage": LAST_STAGE}
-            await parts.job_queries.retry_doubtful(tx, me.scope, id_, **told, vain=vain)
+            await parts.job_queries.retry_doubtful(tx, me.scope, id_, **told, kinds=READ_BETTER, vain=vain)
         else:
             await parts.job_queries.retry(tx, me.scope, id_, last_stage=LAST_STAGE, vain=vain)
     return JobShape.of(await parts.job_queries.show(me.scope, id_))

@@ -86,8 +86,8 @@ async def process(
 
     Readers have the version before until this one is complete; where nothing comes out differently they keep it. Pages
     that are not asked for are taken over as they are. 202 with a job, 200 where the wait saw its end; 409 while another
-    job reads the document, and `file_changed` where its file is gone or another; 422 for pages that it does not have
-    and languages without data.
+    job reads the document, and `file_changed` where its file is gone or another; 422 for pages that it does not have,
+    languages without data, and the strategy vision where no model is named.
     """
     row, asked = await parts.library.require(me.scope, document_id), body or Reading()
     # Before anything is looked at that may have changed since: its file, its versions, the engines.
@@ -143,6 +143,9 @@ async def _request_of(parts: AppDependencies, me: WorkspaceMember, asked: Readin
             languages or await OcrLanguages(parts.database).current(me.scope) or parts.ocr.languages
         )
         await asyncio.to_thread(refuse_without_models, chosen, parts.ocr.easyocr_models)
+    if asked.strategy == "vision" and parts.vision.connection is None:
+        fix = "Set vision.connection (AOS_VISION_CONNECTION), or leave the strategy out."
+        raise Invalid("no model is named that could look at its pages", fix=fix)
     if asked.pages is not None and not asked.pages.strip():
         raise Invalid("pages are empty", fix=PAGES_FIX)
     return ReextractionRequest((asked.pages or "").strip(), ReadingOptions(asked.strategy, languages))
