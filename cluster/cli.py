@@ -15,25 +15,27 @@ from cluster.console.commands import (
     chat_command,
     connection_commands,
     credential_commands,
-    document_commands,
-    export_command,
-    extract_command,
     generation_commands,
     golden_commands,
     graph_command,
-    language_commands,
     mcp_commands,
-    ocr_commands,
     package_commands,
-    review_commands,
     run_commands,
     schedule_commands,
-    table_commands,
     tenancy_commands,
     vault_commands,
     why_command,
 )
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents import (
+    document_commands,
+    export_command,
+    extract_command,
+    language_commands,
+    ocr_commands,
+    review_commands,
+    table_commands,
+)
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 from cluster.console.login_tokens import CredentialsFile
 from configs.settings import InvalidConfiguration, load_settings
 

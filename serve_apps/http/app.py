@@ -38,9 +38,7 @@ from serve_apps.http.routes.documents import (
     graph,
     ingest,
     jobs,
-    ocr_languages,
     reprocess,
-    scanning,
     search,
     tables,
     versions,
@@ -60,6 +58,7 @@ from serve_apps.http.routes.operations import (
     restarts,
 )
 from serve_apps.http.routes.review import review_routes
+from serve_apps.http.routes.scans import ocr_languages, scanning
 from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.streams import websocket
 from serve_apps.http.tracing import TracingMiddleware

@@ -44,8 +44,8 @@ from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import OperatorDependencies
 from serve_apps.http.ports import CachePort, ReplaysPort, ToolboxPort
-from serve_apps.http.routes.documents.folder_surveys import FolderSurveys
 from serve_apps.http.routes.documents.pictures import OneByOne
+from serve_apps.http.routes.scans.folder_surveys import FolderSurveys
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.cache.cached_search import AnswerPort

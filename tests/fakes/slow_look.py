@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from configs.sections import ReadSettings
-from serve_apps.http.routes.documents.folder_surveys import FolderSurvey
+from serve_apps.http.routes.scans.folder_surveys import FolderSurvey
 
 
 class SlowLook:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role, Scope
 from cluster.cli import app as cli
-from cluster.console.commands.extract_command import render_extraction
+from cluster.console.commands.documents.extract_command import render_extraction
 from configs.settings import load_settings
 from serve_apps.retrieval.extraction.agent_fields import AgentFields
 from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor, UseModel

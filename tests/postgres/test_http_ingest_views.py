@@ -12,7 +12,7 @@ import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.work.jobs import JobLane
-from serve_apps.http.routes.documents.folder_surveys import FolderSurveys
+from serve_apps.http.routes.scans.folder_surveys import FolderSurveys
 from tests.fakes.http import Api, Office, make_parts
 from tests.fakes.ledger import Bench
 from tests.fakes.listening import listening, token

@@ -7,7 +7,7 @@ import pytest
 
 from configs.sections import ReadSettings
 from serve_apps.http.admission import Crowded
-from serve_apps.http.routes.documents.folder_surveys import FolderSurveys
+from serve_apps.http.routes.scans.folder_surveys import FolderSurveys
 from tests.fakes.slow_look import SlowLook
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cluster.console.commands.table_commands import render_insights, render_result, render_tables
+from cluster.console.commands.documents.table_commands import render_insights, render_result, render_tables
 from cluster.state.canonical_json import normalize_json
 from serve_apps.agents.turn.table_context import AgentTables
 from serve_apps.agents.turn.tool_call import OUTPUT, as_text

@@ -13,7 +13,7 @@ from rich.prompt import Confirm, Prompt
 from cluster.basics.errors import Invalid
 from cluster.console import printing
 from cluster.console.api import JSON, ApiRefusal, ServerSentEvent
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 
 DONE, FAILED, WAITS = 0, 1, 3  # exit codes
 _ENDS = frozenset({"completed", "failed", "cancelled", "interrupted"})

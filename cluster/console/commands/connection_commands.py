@@ -7,7 +7,7 @@ import typer
 from rich.prompt import Prompt
 
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 
 ConnectionId = Annotated[str, typer.Argument(help="The connection's id, from `aos connections list`.")]
 COLUMNS = ("id", "name", "provider", "model", "base_url", "has_key", "supports_tools", "enabled", "default")

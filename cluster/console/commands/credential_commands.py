@@ -11,7 +11,7 @@ from rich.prompt import Prompt
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 
 PATH = "/api/credentials"
 COLUMNS = ("id", "name", "type", "fields", "extra", "is_active", "bound", "bindings", "expires_at")

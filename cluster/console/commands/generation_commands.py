@@ -6,7 +6,7 @@ import typer
 
 from cluster.console import job_progress, printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 
 PATH = "/api/generations"
 COLUMNS = ("id", "role", "embedder", "chunker", "documents", "embedded", "chunks", "made_at", "verdict")

@@ -15,7 +15,7 @@ from rich.table import Table
 from cluster.basics.errors import Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON, ApiRefusal
-from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
 
 SETS = "/api/golden-sets"
 RUNS = "/api/golden-runs"

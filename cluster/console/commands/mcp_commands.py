@@ -10,7 +10,7 @@ import typer
 
 from cluster.console import printing
 from cluster.console.api import JSON, ApiClient
-from cluster.console.commands.document_commands import AsJson, CommandContext
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 from cluster.console.commands.skill_commands import skills
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from cluster.basics.archive import MOST_TOTAL, FileBundle, pack_zip, unpack_zip
 from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.basics.signature import new_key, sign_bundle, signer_of
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 from cluster.console.commands.skill_commands import SkillName, agent_id, skills
 
 PackageFile = Annotated[Path, typer.Argument(help="A .skill file.", exists=True, dir_okay=False)]

@@ -10,7 +10,7 @@ from cluster.basics.errors import Invalid
 from cluster.console import printing
 from cluster.console.api import JSON
 from cluster.console.commands.chat_command import FAILED, WAITS, ChatTurn, follow_run
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 
 RunId = Annotated[str, typer.Argument(help="The run's id, from `aos runs list`.")]
 ApprovalId = Annotated[str, typer.Argument(help="The approval's id, from `aos approvals list`.")]

@@ -6,7 +6,7 @@ import typer
 
 from cluster.basics.errors import Invalid
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
 
 Job = Annotated[str, typer.Argument(help="The job's name or id, from `aos schedules list`.")]
 COLUMNS = ("name", "agent", "action", "cron", "timezone", "enabled", "next_at", "last_at", "last_status", "owner")

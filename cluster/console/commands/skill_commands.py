@@ -6,7 +6,7 @@ import typer
 
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 
 SkillName = Annotated[str, typer.Argument(help="The skill's name, from `aos skills list`.")]
 AgentName = Annotated[str, typer.Argument(help="The agent's name or id.")]

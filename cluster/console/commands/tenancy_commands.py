@@ -9,7 +9,7 @@ from rich.prompt import Prompt
 
 from cluster.basics.errors import Invalid
 from cluster.console import printing
-from cluster.console.commands.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AT_ONCE, AsJson, CommandContext, CommandSession
 
 COLUMNS = ("documents", "pages", "chunks", "agents", "conversations", "open_jobs", "open_runs")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cluster.basics.errors import InvalidSettings
-from cluster.console.commands.document_commands import AsJson, CommandContext
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 from configs.settings import load_settings
 
 vault = typer.Typer(no_args_is_help=True, help="Replace the key that secrets are sealed with.")

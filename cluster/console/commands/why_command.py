@@ -7,7 +7,7 @@ from rich.text import Text
 
 from cluster.console import printing
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 
 HASH = 12  # characters of a file's SHA-256: as many as people compare
 

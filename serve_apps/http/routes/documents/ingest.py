@@ -32,7 +32,6 @@ from serve_apps.http.fields import (
     storable_text,
 )
 from serve_apps.http.response_shapes import Started
-from serve_apps.http.routes.documents.scan_languages import check_languages
 from serve_apps.http.routes.documents.uploads import (
     as_reader,
     clean_name,
@@ -43,6 +42,7 @@ from serve_apps.http.routes.documents.uploads import (
     store_upload,
     wait_for_job,
 )
+from serve_apps.http.routes.scans.scan_languages import check_languages
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 

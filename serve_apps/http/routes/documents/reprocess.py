@@ -31,8 +31,8 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import ChunkStrategyField, DocumentInPath, IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.problems import FileChanged
 from serve_apps.http.response_shapes import Started
-from serve_apps.http.routes.documents.scan_languages import check_languages
 from serve_apps.http.routes.documents.uploads import wait_for_job
+from serve_apps.http.routes.scans.scan_languages import check_languages
 from serve_apps.http.streams.sse import ENDS
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])

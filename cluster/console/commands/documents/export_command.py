@@ -13,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 
 from cluster.basics.errors import Invalid, NotFound
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 
 TABLES = ("pages", "words", "blocks", "cells", "chunks")
 INCOMPLETE = 3  # exit code where pages of the PDF were not read

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cluster.console import language_data
-from cluster.console.commands.document_commands import AsJson, CommandContext
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 from configs.settings import load_settings
 
 languages = typer.Typer(

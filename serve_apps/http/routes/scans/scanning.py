@@ -27,8 +27,8 @@ from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.response_shapes import Started, copy_fields
-from serve_apps.http.routes.documents.scan_languages import check_languages
 from serve_apps.http.routes.documents.uploads import start_job
+from serve_apps.http.routes.scans.scan_languages import check_languages
 from serve_apps.http.streams.response import while_read
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])

@@ -12,7 +12,7 @@ from pipelines.documents.store.ocr_languages import MOST, OcrLanguages
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import Name, RequestBody
-from serve_apps.http.routes.documents.scan_languages import list_installed
+from serve_apps.http.routes.scans.scan_languages import list_installed
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 
 PATH = "/api/ocr/languages"
 

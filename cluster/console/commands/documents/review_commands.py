@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cluster.basics.errors import Invalid
 from cluster.console.api import JSON
-from cluster.console.commands.document_commands import AsJson, CommandContext
+from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 

@@ -1,0 +1,1 @@
+"""Commands about documents: what is read, what is corrected, what goes out again."""
