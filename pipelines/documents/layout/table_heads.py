@@ -1,4 +1,4 @@
-"""Whether the first row of a table names its columns, or is a row of data and the table has no head."""
+"""Heads of tables: told from a first row of data, under which a table has no head at all."""
 
 import re
 from collections.abc import Sequence
