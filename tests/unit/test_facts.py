@@ -114,5 +114,18 @@ def test_cells_and_fields_have_the_boxes_of_their_words() -> None:
     assert [box and round(box.x0, 2) for box in form.rows[0].boxes] == [0.1, 0.3]
     again = table_from_json(table_to_json(grid))
     assert again.rows[0].boxes[0] == Box(0.1, 0.1, 0.25, 0.2) and again.rows[1].boxes[1] is None
-    bare = {**table_to_json(grid), "rows": [[0, 4, "", ["a", "b"]]]}
-    assert table_from_json(bare).rows[0].boxes == ()
+
+
+def test_boxes_of_cells_are_kept_beside_the_rows_and_may_be_left_out() -> None:
+    text = "| Part | Price |\n| --- | --- |\n| Pump | 12 |\n| Lamp | 7 |\n"
+    words = (Word("Pump", text.index("Pump"), Box(0.1, 0.1, 0.2, 0.2)),)
+    (table,) = find_tables(Page(1, text, words))
+    kept = table_to_json(table)
+    assert [len(row) for row in kept["rows"]] == [4, 4] and kept["boxes"] == [[[0.1, 0.1, 0.2, 0.2], None], []]
+    assert [row.boxes for row in table_from_json(kept).rows] == [(Box(0.1, 0.1, 0.2, 0.2), None), ()]
+    cut = table_from_json({**kept, "rows": kept["rows"][:1]})
+    assert len(cut.rows) == 1 and cut.rows[0].boxes[0] == Box(0.1, 0.1, 0.2, 0.2)
+    bare = table_from_json({name: value for name, value in kept.items() if name != "boxes"})
+    assert [row.cells for row in bare.rows] == [("Pump", "12"), ("Lamp", "7")] and bare.rows[0].boxes == ()
+    (plain,) = find_tables(Page(1, text))
+    assert "boxes" not in table_to_json(plain)

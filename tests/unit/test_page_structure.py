@@ -1,21 +1,28 @@
 """Structure of scanned and drawn pages: rules, tables of scans, rows between column rules, and what overload costs."""
 
 import time
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from pipelines.documents.document import Box, Page, Word
-from pipelines.documents.extract.pdf.merge import as_tokens
+from pipelines.documents.extract.pdf.merge import as_tokens, insert_tokens
+from pipelines.documents.extract.pdf.shapes import straight_lines
+from pipelines.documents.facts.find_facts import find_facts, find_tables
 from pipelines.documents.layout.column_tables import find_columns
 from pipelines.documents.layout.page_tokens import PageToken, compose_text
 from pipelines.documents.layout.reading_order import LinePiece, column_blocks
 from pipelines.documents.layout.row_bands import divided_bands
 from pipelines.documents.layout.ruled_grids import RuleLine, grids_of_lines
 from pipelines.documents.layout.table_grids import place_tables
+from pipelines.documents.layout.table_heads import lacks_head
+from pipelines.documents.layout.text_rows import is_figure
 from pipelines.documents.ocr.page_layout import page_slope, with_tables
 from pipelines.documents.ocr.preprocess import needs_whitening, prepare_page, unrepaired_page, whiten_paper
 from pipelines.documents.ocr.reading import OcrToken, Picture, PixelArea, TextLine, inked_lines
@@ -78,6 +85,54 @@ def test_words_of_a_scan_that_stand_under_each_other_are_a_table(lean: float) ->
 def test_a_pair_of_columns_on_a_receipt_stays_lines() -> None:
     lines = [TextLine((line.tokens[0], line.tokens[2])) for line in table_lines()]
     assert "|" not in markdown(with_tables(lines, unrepaired_page(white(), 200)))
+
+
+def test_a_scanned_table_without_a_head_keeps_its_first_row() -> None:
+    rows = (("2", "Milk", "2.18"), ("1", "Bread", "3.20"), ("6", "Eggs", "1.95"), ("1", "Rice", "0.99"))
+    text, words = compose_text(with_tables(table_lines(rows), unrepaired_page(white(), 200)))
+    (table,) = find_tables(Page(1, text, words))
+    assert [row.cells for row in table.rows] == list(rows) and not any(table.columns)
+
+
+@pytest.mark.parametrize(
+    ("head", "below", "lacks"),
+    [
+        (("2", "Milk", "2.18"), ("1", "Bread", "3.20"), True),
+        (("Milk", "£2.18"), ("Bread", "£3.20"), True),
+        (("Item", "2023", "2024/25"), ("Rent", "1200", "1300"), False),
+        (("Item", "-", "n/a"), ("Rent", "1", "2"), False),
+        (("Team", "1", "2", "3"), ("Reds", "4", "0", "2"), False),
+        (("Size", "36", "38", "40"), ("Stock", "4", "0", "2"), False),
+        (("Parcel", "5 kg", "10 kg"), ("Abroad", "12.50", "19.00"), False),
+        (("Item", "Price"), ("Rent", "12"), False),
+        (("", ""), ("Rent", "12"), False),
+    ],
+)
+def test_a_head_is_told_from_a_first_row_of_data(head: Sequence[str], below: Sequence[str], lacks: bool) -> None:
+    assert lacks_head([head, below]) is lacks
+
+
+def test_fields_side_by_side_on_a_scan_stay_fields() -> None:
+    rows = (("Name: Smith", "Born: 1990", "Sex: F"), ("Town: Ely", "Tel: 1234", "Job: Cook"))
+    lines = [
+        TextLine(tuple(word(part, x + at, TOP + STEP * n) for x, text in places for part, at in parts_of(text)))
+        for n, row in enumerate((*rows, *rows))
+        for places in [tuple(zip(XS, row, strict=True))]
+    ]
+    text, words = compose_text(with_tables(lines, unrepaired_page(white(), 200)))
+    fields = [(one.label, one.value) for one in find_facts(text, words)]
+    assert "|" not in text and fields[:3] == [("Name", "Smith"), ("Born", "1990"), ("Sex", "F")] and len(fields) == 12
+
+
+def parts_of(text: str) -> list[tuple[str, float]]:
+    first, second = text.split()
+    return [(first, 0.0), (second, 11.0 * len(first) + 8)]
+
+
+def test_a_long_run_of_digits_is_no_figure_and_costs_nothing() -> None:
+    began = time.process_time()
+    assert not is_figure("1" * 50_000 + "!") and not is_figure("1" * 41) and is_figure("12,345.60 EUR")
+    assert bounded(1, began)
 
 
 def test_an_unsure_reading_gets_no_structure() -> None:
@@ -208,6 +263,16 @@ def test_a_table_that_ocr_read_stays_one_among_the_words_of_a_page() -> None:
     assert made == text and [made[one.start] for one in placed] == ["a", "b", "c"]
 
 
+def test_own_words_of_a_page_are_put_before_a_table_that_ocr_read_and_not_into_it() -> None:
+    rows = (("Article", "Stock", "Price"), ("Hawser", "12", "3.50"), ("Shackle", "220", "1.20"))
+    read = with_tables(table_lines((*rows, *ROWS[3:])), unrepaired_page(white(), 200))
+    own = [PageToken(text, Box(0.1, y, 0.3, y + 0.01), "\n") for text, y in (("Copy", 0.125), ("Paid", 0.165))]
+    text, words = compose_text(insert_tokens(own, read, Box(0, 0, 1, 1), leading=True))
+    (table,) = find_tables(Page(1, text, words))
+    assert table.columns == rows[0] and len(table.rows) == 4
+    assert [line for line in text.splitlines() if line and "|" not in line] == ["Copy", "Paid"]
+
+
 def bounded(seconds: float, began: float) -> bool:
     """Generous: what is meant are minutes, not milliseconds."""
     return time.process_time() - began < seconds
@@ -246,6 +311,19 @@ def test_a_page_of_twenty_thousand_words_is_looked_through_in_seconds() -> None:
     pieces = [LinePiece(n, Box(n % 7, n, n % 7 + 3, n + 1), 4) for n in range(20_000)]
     assert sum(map(len, column_blocks(pieces))) == 20_000
     assert bounded(30, began)
+
+
+def test_a_drawing_of_a_hundred_thousand_strokes_is_not_held_in_memory() -> None:
+    path = raw.FPDFPageObj_CreateNewPath(0, 0)
+    for at in range(100_000):
+        raw.FPDFPath_LineTo(path, at % 500, at % 700)
+    raw.FPDFPath_SetDrawMode(path, raw.FPDF_FILLMODE_NONE, True)
+    tracemalloc.start()
+    try:
+        assert straight_lines([pdfium.PdfObject(path)]) == ([], [])
+        assert tracemalloc.get_traced_memory()[1] < 12_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("kind", ["noise", "black", "stripes", "tiny", "empty"])

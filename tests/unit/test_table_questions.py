@@ -119,6 +119,15 @@ def test_a_table_that_goes_on_over_pages_is_one_relation() -> None:
     assert place.page == 2 and later[place.start : place.end].startswith("Gannet")
 
 
+def test_a_table_without_a_head_goes_on_from_the_page_before_or_has_no_relation() -> None:
+    first = "| Boat | Due |\n| --- | --- |\n| Alma | 12.50 |\n| Berta | 30.00 |\n"
+    bare = "| | |\n| --- | --- |\n| Carla | 7.50 |\n| Dora | 10.00 |\n"
+    pages = (*tables_of(first).tables, *tables_of(bare, page=2).tables)
+    (relation,) = build_relations([DocumentTables("d", "v", "dues.pdf", pages)])
+    assert relation.column("Due").shown == ("12.50", "30.00", "7.50", "10.00")
+    assert build_relations([tables_of(bare)]) == []
+
+
 def test_forms_of_one_kind_are_a_row_each() -> None:
     forms = [
         tables_of(f"Name: {name}\nWeight: {weight} kg\nPort: {port}\n", f"{name}.md")

@@ -144,7 +144,7 @@ def _grid_rows(
 
 
 def find_tables(page: Page) -> list[PageTable]:
-    """The tables of a page: each grid that has a head, and one form of all fields."""
+    """The tables of a page: each grid that has a head, be it of empty cells, and one form of all fields."""
     found: list[PageTable] = []
     section = ""
     for block in find_blocks(page.text):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any
 
 from pipelines.documents.document import Box
@@ -51,30 +52,34 @@ class PageTable:
 
 
 def table_to_json(table: PageTable) -> Json:
-    """Page, kind, columns, place of their row, and `[start, end, section, [cells]]` a row, behind it `[boxes]` if any.
+    """Page, kind, columns, place of their row, `[start, end, section, [cells]]` a row, and `boxes` of the rows if any.
 
-    A box is `[x0, y0, x1, y1]`, null for a cell without one.
+    Those are a list a row of `[x0, y0, x1, y1]`, null for a cell without one. They stand beside the rows, so that who
+    does not know of them reads these, and who does not need them leaves them out.
     """
+    boxes = [_boxes_to_json(row) for row in table.rows]
     return {
         "page": table.page,
         "kind": str(table.kind),
         "columns": list(table.columns),
         "head": list(table.head),
-        "rows": [_row_to_json(row) for row in table.rows],
+        "rows": [[row.start, row.end, row.section, list(row.cells)] for row in table.rows],
+        **({"boxes": boxes} if any(boxes) else {}),
     }
 
 
 def table_from_json(row: Mapping[str, Json]) -> PageTable:
-    """The inverse."""
-    rows = tuple(_row_from_json(*line) for line in row["rows"])
+    """The inverse; without boxes where these were left out."""
+    lines = zip_longest(row["rows"], row.get("boxes", ())[: len(row["rows"])], fillvalue=())
+    rows = tuple(_row_from_json(*line, boxes) for line, boxes in lines)
     start, end = row["head"]
     return PageTable(row["page"], TableKind(row["kind"]), tuple(row["columns"]), rows, (start, end))
 
 
-def _row_to_json(row: TableRow) -> list[Json]:
+def _boxes_to_json(row: TableRow) -> list[Json]:
     boxes = [box and [round(edge, 4) for edge in (box.x0, box.y0, box.x1, box.y1)] for box in row.boxes]
-    return [row.start, row.end, row.section, list(row.cells), *([boxes] if any(boxes) else [])]
+    return boxes if any(boxes) else []
 
 
-def _row_from_json(start: int, end: int, section: str, cells: list[str], boxes: Sequence[Json] = ()) -> TableRow:
+def _row_from_json(start: int, end: int, section: str, cells: list[str], boxes: Sequence[Json]) -> TableRow:
     return TableRow(tuple(cells), start, end, section, tuple(Box(*box) if box else None for box in boxes))

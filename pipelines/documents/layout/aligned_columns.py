@@ -1,6 +1,6 @@
 """Columns of short lines whose rows stand on one height, and whose content goes row by row over all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import mean
@@ -10,6 +10,7 @@ from pipelines.documents.layout.page_tokens import PageToken
 from pipelines.documents.layout.table_grids import TableGrid
 from pipelines.documents.layout.text_rows import TextRow, lies_in, rows_of
 
+_MOST_CELLS = 1_200  # of a page of columns: with more it is a listing, and to look for gutters takes their square
 _LEAST_LINES, _PROSE_CELL, _MIXED = 5, 18, 0.7  # rows of two columns of prose; letters of a cell; of these rows
 
 
@@ -22,11 +23,15 @@ def by_aligned_column(tokens: Sequence[PageToken], tables: Sequence[TableGrid], 
     """
     free = [t for t in tokens if t.box and not any(lies_in(t.box, g.box) for g in tables)]
     rows = rows_of(free, aspect)
-    if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES:
+    if sum(len(row.cells) > 1 for row in rows) < _LEAST_LINES or sum(len(row.cells) for row in rows) > _MOST_CELLS:
         return tuple(tokens)
+    # Tokens are told by their numbers here: one whose gap changed is another object, and the next band knows the first.
+    number = {id(token): at for at, token in enumerate(tokens)}
+    order, gaps = list(range(len(tokens))), [token.gap for token in tokens]
     for gutter, start, end in _find_gutters(rows):
-        tokens = _divide_columns(tokens, rows[start:end], gutter)
-    return tuple(tokens)
+        sides = [_parted_row(row, gutter, number) for row in rows[start:end]]
+        order = _divide_columns(order, gaps, sides)
+    return tuple(replace(tokens[at], gap=gaps[at]) if gaps[at] != tokens[at].gap else tokens[at] for at in order)
 
 
 def _find_gutters(rows: Sequence[TextRow]) -> Iterator[tuple[float, int, int]]:
@@ -66,25 +71,33 @@ def _narrow_stripe(low: float, high: float, row: TextRow) -> tuple[float, float]
     return (low, high) if high - low > 0.004 else None
 
 
-def _divide_columns(tokens: Sequence[PageToken], rows: Sequence[TextRow], gutter: float) -> Sequence[PageToken]:
-    """The words of these rows with all that stand left of the gutter first, if their content mixes both sides."""
-    place = {id(token): at for at, token in enumerate(tokens)}
-    left = [[t for t in row.tokens if t.box and t.box.x1 <= gutter] for row in rows]
-    right = [[t for t in row.tokens if t.box and t.box.x1 > gutter] for row in rows]
-    both = [(a, b) for a, b in zip(left, right, strict=True) if a and b]
-    mixed = sum(place[id(b[0])] == place[id(a[-1])] + 1 for a, b in both if id(b[0]) in place and id(a[-1]) in place)
-    if mixed < _MIXED * len(both):
-        return tokens
-    moved: list[PageToken] = []
-    for side in (left, right):
-        lines = [line for line in side if line]
-        for number, line in enumerate(lines):
-            gap = "\n\n" if number == 0 or "\n\n" in line[0].gap else "\n"
-            moved += [replace(line[0], gap=gap), *line[1:]]
-    inside = {id(token) for row in rows for token in row.tokens}
-    first = min(place[key] for key in inside if key in place)
-    before = [token for token in tokens[:first] if id(token) not in inside]
-    after = [token for token in tokens[first:] if id(token) not in inside]
+def _parted_row(row: TextRow, gutter: float, number: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """The numbers of a row's words left of a gutter and right of it, by the ids of the words."""
+    left = [number[id(token)] for token in row.tokens if token.box and token.box.x1 <= gutter]
+    right = [number[id(token)] for token in row.tokens if token.box and token.box.x1 > gutter]
+    return left, right
+
+
+def _divide_columns(order: list[int], gaps: list[str], rows: Sequence[tuple[list[int], list[int]]]) -> list[int]:
+    """The order with all words of these rows that stand left first, if their content mixes both sides.
+
+    Args:
+        order: numbers of the page's words as they are read.
+        gaps: what stands before each word, by its number; those of words that open a line are changed.
+        rows: the words of each row left and right of a gutter.
+    """
+    place = {word: at for at, word in enumerate(order)}
+    both = [(left, right) for left, right in rows if left and right]
+    if sum(place[right[0]] == place[left[-1]] + 1 for left, right in both) < _MIXED * len(both):
+        return order
+    moved: list[int] = []
+    for side in range(2):
+        for at, line in enumerate(row[side] for row in rows if row[side]):
+            gaps[line[0]] = "\n\n" if at == 0 or "\n\n" in gaps[line[0]] else "\n"
+            moved += line
+    inside = set(moved)
+    first = min(place[word] for word in moved)
+    after = [word for word in order[first:] if word not in inside]
     if after:
-        after[0] = replace(after[0], gap="\n\n")
-    return [*before, *moved, *after]
+        gaps[after[0]] = "\n\n"
+    return [*order[:first], *moved, *after]

@@ -24,6 +24,8 @@ _STRIPE = 0.55  # heights of a line: what stays white between two columns in eve
 _BOTH = 0.6  # of the rows that have something on both sides of such a stripe
 _ALIGNED = 0.8  # heights: as near do a cell and the one above it begin
 _MARKER = re.compile(r"[•▪–*·■●-]|\(?[0-9ivxlc]{1,4}[.)]|\(?[a-zA-Z][.)]|\d{1,2}(?:\.\d{1,2})+\.?")
+_FIELD = re.compile(r"[^:]{1,60}:\s+\S")
+_FIELDS = 0.5  # of the cells of a form are a label and its value
 _LEADERS = re.compile(r"\.{4,}|…{2,}|_{4,}")
 
 Interval = tuple[float, float]
@@ -225,9 +227,10 @@ def _cut_cell(cell: TextCell, cuts: Sequence[float]) -> list[TextCell]:
 
 
 def reads_as_table(rows: Sequence[TextRow], columns: Sequence[Interval]) -> bool:
-    """Short cells, or figures among longer ones: neither columns of prose, nor a list, nor a table of contents."""
+    """Short cells, or figures among longer ones: no columns of prose, no list, no contents, no fields side by side."""
     cells = [cell for row in rows for cell in row.cells]
-    if any(_LEADERS.search(cell.text) for cell in cells):
+    fields = sum(_FIELD.match(cell.text) is not None for cell in cells)
+    if fields >= _FIELDS * len(cells) or any(_LEADERS.search(cell.text) for cell in cells):
         return False
     by_column: list[list[TextCell]] = [[] for _ in columns]
     for cell in cells:

@@ -15,6 +15,9 @@ _LEAST_WORDS = 3  # that half of a column's pieces have: shorter ones are cells,
 _FILLED = 0.6  # of a column's width that half of its pieces fill
 _LEVEL = 0.25  # heights between the middles of two pieces of one row
 _LEADING = 2.2  # heights from one line of an inset to the next
+_NESTED = (
+    4  # gutters within a column that are looked for: each may have two that part it, so the cost doubles with each
+)
 _BESIDE = 0.5  # of the shorter side's pieces stand in a row with one of the other: cells of a table do
 
 
@@ -53,8 +56,14 @@ def column_blocks(pieces: Sequence[LinePiece], accept: Accept = lambda left, rig
             yield [over]
 
 
-def _column_gutter(pieces: Sequence[LinePiece], accept: Accept) -> tuple[float, float] | None:
-    """From where to where a gutter parts two columns of prose; None where there is none."""
+def _column_gutter(pieces: Sequence[LinePiece], accept: Accept, nested: int = _NESTED) -> tuple[float, float] | None:
+    """From where to where a gutter parts two columns of prose; None where there is none.
+
+    Args:
+        pieces: in any order.
+        accept: whether two sides are to be read one after the other.
+        nested: how many gutters deep a side that is no column is looked through for columns.
+    """
     if not 2 * _LEAST_LINES <= len(pieces) <= _MOST_PIECES:
         return None
     height = median(piece.area.y1 - piece.area.y0 for piece in pieces)
@@ -67,8 +76,10 @@ def _column_gutter(pieces: Sequence[LinePiece], accept: Accept) -> tuple[float, 
     found: list[tuple[int, float, tuple[float, float]]] = []
     for at in sorted(begins.values(), key=lambda x: abs(x - (left + right) / 2))[:_MOST_GUTTERS]:
         gutter = at - height * _GUTTER, at
-        *sides, wide = _part_pieces(pieces, gutter)
-        if len(wide) <= len(pieces) / 5 and _read_as_columns(sides[0], sides[1]) and _holds_prose(sides[0], sides[1]):
+        one, other, wide = _part_pieces(pieces, gutter)
+        if not one or not other or len(wide) > len(pieces) / 5:
+            continue
+        if _holds_prose(one, other) and _read_as_columns(one, other, nested):
             found.append((len(wide), abs(at - (left + right) / 2), gutter))
     if not found:
         return None
@@ -87,12 +98,14 @@ def _part_pieces(
     return parts
 
 
-def _read_as_columns(left: list[LinePiece], right: list[LinePiece]) -> bool:
+def _read_as_columns(left: list[LinePiece], right: list[LinePiece], nested: int) -> bool:
     """True where each side is a column, or one is and the other holds several, such as a column with an inset."""
     alone = [_reads_as_column(side) for side in (left, right)]
     if all(alone):
         return True
-    return any(alone) and _column_gutter(right if alone[0] else left, lambda _, __: True) is not None
+    if nested <= 0 or not any(alone):
+        return False
+    return _column_gutter(right if alone[0] else left, lambda _, __: True, nested - 1) is not None
 
 
 def _reads_as_column(side: Sequence[LinePiece]) -> bool:

@@ -1,11 +1,10 @@
 """Rows of a table whose cells go on in their next lines, told from lines that are rows of their own."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from pipelines.documents.layout.text_rows import TextCell, TextRow, column_of
+from pipelines.documents.layout.text_rows import TextCell, TextRow, column_of, is_year
 
 _MOST_HEADS = 4  # lines of labels above one another
 _TIGHT = 0.88  # of the usual distance of rows: a cell goes on in its next line
@@ -13,13 +12,12 @@ _EVEN = 1.08  # of it: as far may a line stand that goes on a full one, where no
 _FULL = 0.8  # of its column's width that a line fills which goes on
 _BELOW = frozenset("gjpqyQ,;()[]{}|/@$§_")  # signs that reach below the base line
 _DESCENT = 0.22  # of a word's height that they do so
-_YEAR = re.compile(r"(?:19|20)\d\d(?:[/–-]\d\d(?:\d\d)?)?")
 
 
 def count_heads(rows: Sequence[TextRow]) -> int:
     """How many lines of labels stand above the first figure; 0 where there is none below, or nothing above it."""
     for at, row in enumerate(rows[: _MOST_HEADS + 1]):
-        if any(cell.is_number and not _YEAR.fullmatch(cell.text) for cell in row.cells):
+        if any(cell.is_number and not is_year(cell.text) for cell in row.cells):
             return at
     return 0
 

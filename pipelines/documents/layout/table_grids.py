@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from pipelines.documents.document import Box
 from pipelines.documents.layout.page_tokens import PageToken
+from pipelines.documents.layout.table_heads import lacks_head
 
 _MIN_FILLED = 0.4
 _COLUMN_WORDS = 30  # cells with more on average are columns of lines without rules between the rows
@@ -112,8 +113,13 @@ def _markdown_tokens(
     cells: dict[CellPlace, list[PageToken]], rows: Sequence[int], columns: Sequence[int]
 ) -> list[PageToken]:
     result: list[PageToken] = []
+    rule = PageToken("|" + " --- |" * len(columns), None, "\n")
+    headless = lacks_head([[_cell_text(cells.get((row, column), [])) for column in columns] for row in rows])
+    if headless:
+        # Markdown takes the first row for the head: an empty one keeps that row among the data.
+        result += [PageToken("|" + " |" * len(columns), None, "\n\n"), rule]
     for order, row in enumerate(rows):
-        opening = "\n\n" if order == 0 else "\n"
+        opening = "\n" if order or headless else "\n\n"
         for column in columns:
             result.append(PageToken("|", None, opening))
             opening = " "
@@ -129,9 +135,13 @@ def _markdown_tokens(
                 for at, word in enumerate(words)
             ]
         result.append(PageToken("|", None, " "))
-        if order == 0:
-            result.append(PageToken("|" + " --- |" * len(columns), None, "\n"))
+        if order == 0 and not headless:
+            result.append(rule)
     return result
+
+
+def _cell_text(words: Sequence[PageToken]) -> str:
+    return "".join(_joint_gap(word, at) + word.text for at, word in enumerate(words)).strip()
 
 
 def _joint_gap(word: PageToken, at: int) -> str:

@@ -12,6 +12,18 @@ _CELL_GAP = 1.15  # of the words' height: what stands further apart on one line 
 _NUMBER = re.compile(
     r"[(+\-−–]?\s?[$€£¥]?\s?[\d.,'\s]*\d[\d.,'\s]*\)?\s?(?:%|‰|[a-zA-Z€$£°µ²³]{1,4})?|[-–—]|n/?a", re.IGNORECASE
 )
+_YEAR = re.compile(r"(?:19|20)\d\d(?:[/–-]\d\d(?:\d\d)?)?")
+_LONGEST_NUMBER = 40  # characters; what is longer is none, and the pattern takes the square of its length
+
+
+def is_year(text: str) -> bool:
+    """True for a year or two of them, which a head may be."""
+    return _YEAR.fullmatch(text) is not None
+
+
+def is_figure(text: str) -> bool:
+    """True for a figure, with its sign and its unit, or a mark for none."""
+    return len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) is not None
 
 
 @dataclass(slots=True)
@@ -30,7 +42,7 @@ class TextCell:
     @property
     def is_number(self) -> bool:
         """True for a figure, with its sign and its unit, or a mark for none."""
-        return _NUMBER.fullmatch(self.text) is not None
+        return is_figure(self.text)
 
 
 @dataclass(slots=True)

@@ -91,7 +91,7 @@ def build_relations(documents: Sequence[DocumentTables]) -> list[Relation]:
     documents = _without_copies(documents)
     for document in documents:
         for table in join_table_parts(document.tables):
-            if table.kind is TableKind.GRID and table.rows:
+            if table.kind is TableKind.GRID and table.rows and any(table.columns):
                 grids[tuple(" ".join(name.casefold().split()) for name in table.columns)].append((document, table))
     found = [_grid_relation(some) for some in grids.values()]
     return found + [_form_relation(group) for group in _like_forms(documents)]
@@ -107,32 +107,32 @@ def _without_copies(documents: Sequence[DocumentTables]) -> list[DocumentTables]
 
 
 def join_table_parts(tables: Sequence[PageTable]) -> list[PageTable]:
-    """A table whose head is a row of data goes on from the page before, and has the head of that page."""
+    """A table that has no head or a row of data for it goes on from the page before, and has the head of that page."""
     found: list[PageTable] = []
     for table in sorted(tables, key=lambda one: one.kind is TableKind.FORM):
         before = found[-1] if found else None
         if before is not None and _continues_table(before, table):
-            head = TableRow(table.columns, *table.head)
-            found.append(replace(table, columns=before.columns, rows=(head, *table.rows)))
+            head = [TableRow(table.columns, *table.head)] if any(table.columns) else []
+            found.append(replace(table, columns=before.columns, rows=(*head, *table.rows)))
         else:
             found.append(table)
     return found
 
 
 def _continues_table(before: PageTable, table: PageTable) -> bool:
-    """True where each number and day of the table before has one in this table's head, which names nothing then."""
+    """True where each number and day of the table before has one in this table's first row, head or not."""
     if not (before.kind is table.kind is TableKind.GRID and table.page == before.page + 1 and before.rows):
         return False
-    if len(table.columns) != len(before.columns):
+    headless = not any(table.columns)
+    first = table.columns if not headless else table.rows[0].cells if table.rows else ()
+    if len(table.columns) != len(before.columns) or len(first) != len(before.columns):
         return False
     kinds = [
         type_column([row.cells[at] for row in before.rows if at < len(row.cells)]).type
         for at in range(len(table.columns))
     ]
-    typed = [
-        (kind, cell) for kind, cell in zip(kinds, table.columns, strict=True) if kind is not ColumnType.TEXT and cell
-    ]
-    named = any(looks_like_year(cell) for cell in table.columns)
+    typed = [(kind, cell) for kind, cell in zip(kinds, first, strict=True) if kind is not ColumnType.TEXT and cell]
+    named = not headless and any(looks_like_year(cell) for cell in first)
     return bool(typed) and not named and all(type_column([cell]).type is kind for kind, cell in typed)
 
 

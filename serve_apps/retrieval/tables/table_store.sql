@@ -1,6 +1,7 @@
 -- tables: The tables of documents that readers see, in the order in which these are named; without content of one whose
--- tables nobody looked for yet, or that has more rows than are looked at.
-select d.id as document_id, d.filename, v.id as version_id, v.tables_of_reads = v.reads as is_known, t.content,
+-- tables nobody looked for yet, or that has more rows than are looked at. Boxes of cells are left out: no answer needs them.
+select d.id as document_id, d.filename, v.id as version_id, v.tables_of_reads = v.reads as is_known,
+       t.content - 'boxes' as content,
        coalesce((select sum(a.row_count) from page_tables a where a.version_id = v.id), 0) > %(most)s as is_too_large
 from unnest(%(documents)s::text[]) with ordinality as wanted(id, place)
 join documents d on d.id = wanted.id and d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s
@@ -54,7 +55,7 @@ where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id <> al
 
 -- cut_tables: The tables of documents with no more than some rows each, in the order in which they were found.
 select d.id as document_id, d.filename, v.id as version_id, true as is_known, t.row_count,
-       jsonb_set(t.content, '{rows}', jsonb_path_query_array(t.content, '$.rows[0 to $last]',
+       jsonb_set(t.content - 'boxes', '{rows}', jsonb_path_query_array(t.content, '$.rows[0 to $last]',
                  jsonb_build_object('last', %(most)s::int - 1))) as content
 from unnest(%(documents)s::text[]) with ordinality as wanted(id, place)
 join documents d on d.id = wanted.id and d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s

@@ -76,10 +76,11 @@ def insert_tokens(
     if leading:
         lines = _token_lines(read)
         for line in _token_lines(native):
-            lines.insert(_insertion_line(lines, line), [replace(line[0], gap="\n\n"), *line[1:]])
+            at = _outside_table(lines, _insertion_line(lines, line))
+            lines.insert(at, [replace(line[0], gap="\n\n"), *line[1:]])
         return tuple(token for line in lines for token in line)
     lines = _token_lines(native)
-    at = _insertion_line(lines, read, area)
+    at = _outside_table(lines, _insertion_line(lines, read, area))
     block = [replace(read[0], gap="\n\n"), *read[1:]]
     after = lines[at:]
     if after:
@@ -108,6 +109,17 @@ def _insertion_line(lines: Sequence[Sequence[PageToken]], wanted: Sequence[PageT
         if other is not None and (other.y0 + other.y1) / 2 > middle:
             return number
     return len(lines)
+
+
+def _outside_table(lines: Sequence[Sequence[PageToken]], at: int) -> int:
+    """A place among the lines, or the one before the table that it is in: a line between its rows would cut it."""
+    while 0 < at < len(lines) and _is_table_row(lines[at]) and _is_table_row(lines[at - 1]):
+        at -= 1
+    return at
+
+
+def _is_table_row(line: Sequence[PageToken]) -> bool:
+    return line[0].box is None and line[0].text.startswith("|")
 
 
 def _token_lines(tokens: Sequence[PageToken]) -> list[list[PageToken]]:

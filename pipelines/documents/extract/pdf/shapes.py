@@ -3,6 +3,7 @@
 import ctypes
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -55,7 +56,7 @@ def _path_segments(objects: Iterable[pdfium.PdfObject]) -> Iterator[tuple[bool, 
             continue
         raw.FPDFPath_GetDrawMode(item, fill, stroke)
         if fill.value or stroke.value:
-            segments = list(_straight_parts(item))
+            segments = list(islice(_straight_parts(item), _MAX_SEGMENTS + 1))
             xs, ys = (
                 zip(*(point for segment in segments for point in segment), strict=True) if segments else ((0,), (0,))
             )
