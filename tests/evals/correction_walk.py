@@ -146,7 +146,7 @@ class CorrectionWalk:
             self._answers.append(str(answer["id"]))
 
     async def _look_into(self, answer: str, now: Mapping[Place, str]) -> None:
-        """An answer of before: a passage is as its page says now; one that is withheld is lost: nothing else changes."""
+        """An answer of before: a passage is as its page says now; one that is withheld is lost."""
         why = await self._get(f"/api/answers/{answer}/why")
         self.figures.answers += 1
         for cited in why["citations"]:

@@ -178,6 +178,37 @@ async def test_the_queue_lists_weak_pages_the_least_sure_first(desk: Desk) -> No
     assert (await desk.queue(search="LIGHT", document_id=desk.document, reason="confidence"))["total"] == 3
 
 
+async def test_pages_from_before_an_update_are_weighed_when_the_queue_is_looked_at(desk: Desk) -> None:
+    """Until then the mean of the page stands for its weakest line; pages without words never wait for it."""
+    known = desk.rows("select number, weakest_line from pages order by 1")
+    assert all(line is not None and line < 0.9 for _, line in known)
+    desk.rows("update pages set weakest_line = null, confidence = case when number = 2 then 0.4 else 0.95 end")
+    queue, worker = ReviewQueue(desk.worker.database), desk.office.scope
+    named = {"below": 0.9, "document": None, "reason": None, "search": None, "reviewed": False}
+    read = (worker, queue._sql["waiting"])
+    rows = await desk.worker.database.read(*read, **named, workspace=worker.workspace, skip=0, limit=9)
+    assert [(row["number"], row["weakest_line"]) for row in rows] == [(2, pytest.approx(0.4))]
+    assert (await desk.queue())["total"] == 3
+    assert desk.rows("select number, weakest_line from pages order by 1") == known
+    desk.rows("update pages set words = '[]', confidence = 0.1 where number = 2")
+    assert [one["page"] for one in (await desk.queue())["items"]] == [3, 1]
+    desk.rows("update pages set weakest_line = null where number = 2")
+    assert [one["page"] for one in (await desk.queue())["items"]] == [3, 1]
+    desk.rows("update pages set engine = 'native+human' where number = 1")
+    assert desk.rows("select weakest_line from pages where number = 1") == [(None,)]
+
+
+async def test_a_worker_from_before_an_update_that_writes_a_page_changes_its_version(desk: Desk) -> None:
+    """It does not count changes: whoever saw the page before is told, and it waits to be looked at again."""
+    seen = (await desk.lines(2))["page_version"]
+    await desk.client.put(f"/api/documents/{desk.document}/pages/2/review", json={"page_version": seen})
+    for text in ("The lamp bums.", "The lamp bums."):  # the second time nothing changes
+        desk.rows("update pages set text = %s, words = '[]' where number = 2", text)
+    assert desk.rows("select revision, reviewed_at from pages where number = 2") == [(1, None)]
+    sent = await desk.send(2, {"page_version": seen, "line": 0, "text": "The lamp burns."})
+    assert (sent.status_code, sent.json()["code"]) == (409, "page_changed")
+
+
 async def test_a_page_that_is_fine_leaves_the_queue_until_its_text_changes(desk: Desk) -> None:
     seen = (await desk.lines(2))["page_version"]
     place = f"/api/documents/{desk.document}/pages/2/review"
