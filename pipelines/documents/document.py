@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
-from typing import NewType
+from typing import Final, NewType
 
 DocumentId = NewType("DocumentId", str)
 VersionId = NewType("VersionId", str)
@@ -172,6 +172,10 @@ class EngineAttempt:
     languages: str = ""  # it read in, by Tesseract's names (`jpn+jpn_vert`), where each page's own are found
 
 
+# Of pages whose text stands in their file: as it is there, and as people have corrected it.
+NATIVE_ENGINES: Final = ("native", "native+human")
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """The text read from one page (a slide, a sheet, a part of ≤ 20,000 characters)."""
@@ -185,6 +189,11 @@ class Page:
     ms: int = 0  # time it took
     failure: Failure | None = None  # set when the page could not be read; text is empty then
     caveats: tuple[Caveat, ...] = ()  # what the text does not hold, or may have wrong
+
+    @property
+    def is_native(self) -> bool:
+        """True if the file itself has this text and no engine read it, whether people have corrected it or not."""
+        return self.engine in NATIVE_ENGINES
 
 
 @dataclass(frozen=True, slots=True)

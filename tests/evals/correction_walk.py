@@ -37,6 +37,7 @@ class CorrectionFigures:
     citations: int = 0
     corrected: int = 0  # of them that say that they were corrected since
     stale: list[str] = field(default_factory=list)  # what the others show and no page says
+    lost: int = 0  # citations of before that are withheld, though whatever they quote was only corrected
 
     @property
     def slowest(self) -> float:
@@ -145,13 +146,14 @@ class CorrectionWalk:
             self._answers.append(str(answer["id"]))
 
     async def _look_into(self, answer: str, now: Mapping[Place, str]) -> None:
-        """An answer of before: each passage is as its page says now, or it is withheld."""
+        """An answer of before: a passage is as its page says now; one that is withheld is lost."""
         why = await self._get(f"/api/answers/{answer}/why")
         self.figures.answers += 1
         for cited in why["citations"]:
             self.figures.citations += 1
             self.figures.corrected += bool(cited["corrections"])
             if cited["withheld"]:
+                self.figures.lost += 1
                 continue
             if not _shows(now.get((cited["document_id"], cited["page"]), ""), cited):
                 self.figures.stale.append(cited["quote"])

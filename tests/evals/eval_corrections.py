@@ -68,6 +68,7 @@ def tell_figures(report: Report, figures: CorrectionFigures, corrections: int) -
     report.figure("citations that say that they were corrected", figures.corrected)
     stale = len(figures.stale)
     report.figure("stale citations", stale, reference=0, goal=GOAL, holds=stale == 0 and figures.citations > 0)
+    report.figure("lost citations", figures.lost, reference=0, goal=GOAL, holds=figures.lost == 0)
     for quote in figures.stale[:5]:
         print(f"stale: {quote!r}", file=sys.stderr)
 

@@ -178,6 +178,37 @@ async def test_the_queue_lists_weak_pages_the_least_sure_first(desk: Desk) -> No
     assert (await desk.queue(search="LIGHT", document_id=desk.document, reason="confidence"))["total"] == 3
 
 
+async def test_pages_from_before_an_update_are_weighed_when_the_queue_is_looked_at(desk: Desk) -> None:
+    """Until then the mean of the page stands for its weakest line; pages without words never wait for it."""
+    known = desk.rows("select number, weakest_line from pages order by 1")
+    assert all(line is not None and line < 0.9 for _, line in known)
+    desk.rows("update pages set weakest_line = null, confidence = case when number = 2 then 0.4 else 0.95 end")
+    queue, worker = ReviewQueue(desk.worker.database), desk.office.scope
+    named = {"below": 0.9, "document": None, "reason": None, "search": None, "reviewed": False}
+    read = (worker, queue._sql["waiting"])
+    rows = await desk.worker.database.read(*read, **named, workspace=worker.workspace, skip=0, limit=9)
+    assert [(row["number"], row["weakest_line"]) for row in rows] == [(2, pytest.approx(0.4))]
+    assert (await desk.queue())["total"] == 3
+    assert desk.rows("select number, weakest_line from pages order by 1") == known
+    desk.rows("update pages set words = '[]', confidence = 0.1 where number = 2")
+    assert [one["page"] for one in (await desk.queue())["items"]] == [3, 1]
+    desk.rows("update pages set weakest_line = null where number = 2")
+    assert [one["page"] for one in (await desk.queue())["items"]] == [3, 1]
+    desk.rows("update pages set engine = 'native+human' where number = 1")
+    assert desk.rows("select weakest_line from pages where number = 1") == [(None,)]
+
+
+async def test_a_worker_from_before_an_update_that_writes_a_page_changes_its_version(desk: Desk) -> None:
+    """It does not count changes: whoever saw the page before is told, and it waits to be looked at again."""
+    seen = (await desk.lines(2))["page_version"]
+    await desk.client.put(f"/api/documents/{desk.document}/pages/2/review", json={"page_version": seen})
+    for text in ("The lamp bums.", "The lamp bums."):  # the second time nothing changes
+        desk.rows("update pages set text = %s, words = '[]' where number = 2", text)
+    assert desk.rows("select revision, reviewed_at from pages where number = 2") == [(1, None)]
+    sent = await desk.send(2, {"page_version": seen, "line": 0, "text": "The lamp burns."})
+    assert (sent.status_code, sent.json()["code"]) == (409, "page_changed")
+
+
 async def test_a_page_that_is_fine_leaves_the_queue_until_its_text_changes(desk: Desk) -> None:
     seen = (await desk.lines(2))["page_version"]
     place = f"/api/documents/{desk.document}/pages/2/review"
@@ -267,6 +298,67 @@ async def test_answers_show_the_corrected_text_and_say_that_it_was_corrected(des
     assert [one["quote"] for one in again["citations"]] == ["The lamp burns sperm whale oil."]
 
 
+async def test_an_answer_that_was_under_way_while_its_page_was_corrected_keeps_its_citation(desk: Desk) -> None:
+    """Its page was loaded, a model wrote for a while, somebody corrected the page, and then the answer was stored."""
+    answer = (await desk.client.post("/api/ask", json={"question": "What does the lamp burn?"})).json()
+    await desk.correct(2, 0, "The lamp burns sperm oil.")
+    await desk.correct(2, 0, "The lamp burns whale oil.")
+    desk.rows("update answers set at = clock_timestamp() where id = %s", answer["id"])
+    (cited,) = (await desk.client.get(f"/api/answers/{answer['id']}/why")).json()["citations"]
+    assert (cited["quote"], cited["withheld"]) == ("The lamp burns whale oil.", None)
+    assert [one["text_after"] for one in cited["corrections"]] == [
+        "The lamp burns sperm oil.",
+        "The lamp burns whale oil.",
+    ]
+
+
+async def test_a_message_is_told_of_corrections_since_its_run_began(desk: Desk) -> None:
+    """Not since it was stored: its pages may be from before the correction."""
+    answer = (await desk.client.post("/api/ask", json={"question": "What does the lamp burn?"})).json()
+    await desk.correct(2, 0, "The lamp burns whale oil.")
+    desk.rows("update answers set at = clock_timestamp() where id = %s", answer["id"])
+    asker = replace(desk.office.scope, principals=(f"user:{desk.office.emails[Role.DEVELOPER]}",))
+    stored = desk.api.parts.answers
+    assert await stored.corrected_since(asker, [answer["id"]]) == {}, "it has no run"
+    run_of(desk, answer["id"], began="1 hour")
+    assert set(await stored.corrected_since(asker, [answer["id"]])) == {answer["id"]}
+    desk.rows("update runs set started_at = clock_timestamp()")
+    assert await stored.corrected_since(asker, [answer["id"]]) == {}
+
+
+def run_of(desk: Desk, answer: str, began: str) -> None:
+    """A run that gave an answer, begun so long ago."""
+    ((user, agent),) = desk.rows(
+        "with one as (insert into agents (tenant_id, workspace_id, name) select tenant_id, workspace_id, 'Keeper'"
+        " from answers where id = %s returning id) select a.user_id, one.id from answers a, one where a.id = %s",
+        answer,
+        answer,
+    )
+    desk.rows(
+        "with chat as (insert into sessions (tenant_id, workspace_id, agent_id, user_id)"
+        " select tenant_id, workspace_id, %s, %s from answers where id = %s returning id, tenant_id, workspace_id)"
+        " insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, input, seed, created_at)"
+        " select %s, tenant_id, workspace_id, id, %s, %s, 'documents', '{}', 1, now() - %s::interval from chat",
+        *(agent, user, answer, answer, agent, user, began),
+    )
+    desk.rows("update answers set run_id = id where id = %s", answer)
+
+
+async def test_a_line_that_is_found_right_is_no_correction_of_answers(desk: Desk) -> None:
+    """Its words are sure from then on, its page is another to whoever saw it before, and nothing else is forgotten."""
+    answer = (await desk.client.post("/api/ask", json={"question": "What does the lamp burn?"})).json()
+    asker = replace(desk.office.scope, principals=(f"user:{desk.office.emails[Role.DEVELOPER]}",))
+    revision = "select revision, corpus_version from workspaces order by 1 desc limit 1"
+    old = desk.rows(revision)
+    made = await desk.correct(2, 0, "The lamp bums whale oil.")
+    assert (made["fresh"], made["reembedded"]) == (True, 0) and desk.rows(revision) == old
+    assert 2 not in [one["page"] for one in (await desk.queue())["items"]]
+    (cited,) = (await desk.client.get(f"/api/answers/{answer['id']}/why")).json()["citations"]
+    assert (cited["quote"], cited["corrections"]) == ("The lamp bums whale oil.", [])
+    assert await desk.api.parts.answers.corrected_since(asker, [answer["id"]]) == {}
+    desk.assert_index_is_whole()
+
+
 async def test_caches_forget_what_rested_on_the_page(desk: Desk) -> None:
     revision = "select revision, corpus_version from workspaces order by 1 desc limit 1"
     old = desk.rows(revision)
@@ -310,6 +402,21 @@ async def test_the_same_request_again_changes_nothing(desk: Desk) -> None:
     assert {one["id"] for one in answers} == {answers[0]["id"]} and len({one["page_version"] for one in answers}) == 1
     assert desk.state() == state
     assert desk.rows("select count(*) from page_corrections") == [(1,)]
+
+
+@pytest.mark.parametrize("word", ["1", "10", "100 E", "100 EUR"])
+async def test_another_correction_of_the_same_word_is_no_repeat(desk: Desk, word: str) -> None:
+    """What was seen is no more: a stale request that begins like what was made is told so."""
+    await desk.correct(1, 1, "Rent: 1O0 EUR")
+    shown = await desk.lines(1)
+    at = next(start for start, text, _ in shown["lines"][1]["words"] if text == "1O0")
+    body = {"page_version": shown["page_version"], "line": 1, "word": at, "text": "100"}
+    assert (await desk.send(1, body)).status_code == 201
+    assert (await desk.send(1, body)).status_code == 200
+    sent = await desk.send(1, {**body, "text": word})
+    assert (sent.status_code, sent.json()["code"]) == (409, "page_changed")
+    first = next(start for start, text, _ in shown["lines"][1]["words"] if text == "Rent:")
+    assert (await desk.send(1, {**body, "word": first, "text": "Rent:"})).status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -439,6 +546,37 @@ async def test_a_document_that_is_not_indexed_as_it_is_gets_a_job_for_it(desk: D
     assert await desk.found("Its keeper was Anna Berg.") and await desk.found("The lamp burns whale oil.")
 
 
+async def test_jobs_that_do_something_else_do_not_stand_for_a_follow_up(desk: Desk) -> None:
+    """Of an agent's documents alone; that reads anew and may come to nothing; that somebody begins right now."""
+    worker = worker_scope(desk.office.scope.tenant, desk.office.scope.workspace)
+    await desk.worker.enqueue(worker, "embed", {"agent_id": "0" * 32}, JobLane.BULK)
+    desk.embedder.away = True
+    for text in ("Its keeper was Anna Berg.", "Its keeper was Anna Berg of Holm."):
+        await desk.correct(1, 1, text)
+    waiting = "select payload->>'agent_id' from jobs where kind = 'embed' order by created_at"
+    assert desk.rows(waiting) == [("0" * 32,), (None,)]
+    desk.rows("update document_versions set reads = reads + 1")
+    files = {"document_id": desk.document, "reading": {}, "files": [], "refresh": True}
+    await desk.worker.enqueue(worker, "process", files, JobLane.SMALL)
+    for text in ("The lamp burns sperm oil.", "The lamp burns whale oil."):
+        assert (await desk.correct(2, 0, text))["searchable"] == "pending"
+    plain = "select count(*) from jobs where kind = 'process' and not payload ? 'reading' and state = 'queued'"
+    assert desk.rows(plain) == [(1,)]
+
+
+async def test_a_job_that_somebody_begins_right_now_does_not_stand_for_a_follow_up(desk: Desk) -> None:
+    """Its plan may be from before the correction; and one that stands for it is begun after its commit."""
+    desk.embedder.away = True
+    await desk.correct(1, 1, "Its keeper was Anna Berg.")
+    count = "select count(*) from jobs where kind = 'embed'"
+    with psycopg.connect(desk.admin_dsn) as claiming:
+        claiming.execute("update jobs set owner = 'w' where kind = 'embed'")  # as claim_job, not committed yet
+        await desk.correct(1, 1, "Its keeper was Anna Berg of Holm.")
+        assert desk.rows(count) == [(2,)]
+    await desk.correct(1, 1, "Its keeper was Anna Berg, Holm.")
+    assert desk.rows(count) == [(2,)]
+
+
 async def read_again(desk: Desk, **body: Any) -> dict[str, Any]:
     """The job that reads the document again, at its end."""
     sent = await desk.client.post(f"/api/documents/{desk.document}/reprocess", json=body)
@@ -503,16 +641,45 @@ async def test_corrections_survive_a_new_revision_of_the_reader(desk: Desk) -> N
     desk.assert_index_is_whole()
 
 
-async def test_a_page_that_is_another_now_is_not_corrected_by_what_was_said_of_the_old_one(desk: Desk) -> None:
-    """Of new bytes, a line that reads as before is the same line; another one is left as it is."""
+async def test_what_was_said_of_other_bytes_is_not_put_on_a_source_that_changed(desk: Desk) -> None:
+    """Also not where one of its lines reads as the old one did: the new file may say so. The old bytes keep it."""
     await desk.correct(1, 1, "Its keeper was Anna Berg.")
     await desk.correct(2, 0, "The lamp burns whale oil.")
     changed = "\f".join(PAGES).replace("keepcr was Anna", "keepcr is Ole").replace("1811", "1812")
-    await desk.client.post("/api/documents/upload", files={"file": ("light.txt", changed.encode())})
-    await desk.worker.run(JobLane.SMALL)
+    for content, lines in (
+        (changed, ("Its keepcr is Ole Berg.", "The lamp bums whale oil.")),
+        ("\f".join(PAGES), ("Its keeper was Anna Berg.", "The lamp burns whale oil.")),
+    ):
+        await desk.client.post("/api/documents/upload", files={"file": ("light.txt", content.encode())})
+        await desk.worker.run(JobLane.SMALL)
+        one, two, _ = await texts(desk)
+        assert (one.splitlines()[1], two.splitlines()[0]) == lines
+        assert (await desk.queue(reason="correction"))["total"] == 0, "nothing was lost: the source says otherwise"
+
+
+async def test_a_correction_made_while_a_changed_source_is_read_is_not_put_on_it(desk: Desk) -> None:
+    changed = "\f".join(PAGES).replace("1811", "1812").encode()
+    sent = await desk.client.post("/api/documents/upload", files={"file": ("light.txt", changed)})
+    job = await desk.worker.claim(lane=JobLane.SMALL)
+    stages, corrected = desk.worker.here(), False
+
+    async def index(scope: Any, versions: Any) -> Any:
+        nonlocal corrected
+        found = await desk.worker.indexer().index(scope, versions)
+        if not corrected:  # its pages are read, and readers have the old ones
+            corrected = True
+            await desk.correct(2, 0, "The lamp burns whale oil.")
+        yield found
+
+    stages.index = index  # type: ignore[method-assign]
+    desk.worker.stages = stages
+    runner = desk.worker.runner()
+    while not (await runner.turn(job, await desk.worker.recipe(), lambda: False)).ended:
+        job = await desk.worker.jobs.reload(job)
+    assert corrected and (await desk.client.get(f"/api/jobs/{sent.json()['job_id']}")).json()["state"] == "completed"
     one, two, _ = await texts(desk)
-    assert one.splitlines()[1] == "Its keepcr is Ole Berg." and two.splitlines()[0] == "The lamp burns whale oil."
-    assert (await desk.queue(reason="correction"))["total"] == 0, "nothing was lost: the source says otherwise"
+    assert "1812" in one and two.splitlines()[0] == "The lamp bums whale oil."
+    assert (await desk.queue(reason="correction"))["total"] == 0
 
 
 async def test_a_correction_that_has_no_place_any_more_is_told_in_the_queue(desk: Desk) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cluster.basics.scope import Role, Scope
 from cluster.state.work.jobs import JobLane
-from pipelines.documents.store.ocr_languages import LanguageNotInstalled, OcrLanguages
+from pipelines.documents.store.ocr_languages import SQL, LanguageNotInstalled, OcrLanguages
 from tests.fakes.http import Api, Office
 from tests.fakes.ledger import Bench, new_workspace
 
@@ -27,7 +27,7 @@ async def choose(ledger: Bench, scope: Scope, *languages: str) -> None:
 
 
 async def test_a_change_reads_pages_again_in_the_new_languages_and_only_once(
-    ledger: Bench, scope: Scope, tmp_path: Path
+    ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
 ) -> None:
     folder = write(tmp_path / "in")
     await ledger.scan(scope, folder)
@@ -38,6 +38,12 @@ async def test_a_change_reads_pages_again_in_the_new_languages_and_only_once(
     assert set(ledger.reader.readings.values()) == {2}
     await ledger.scan(scope, folder)
     assert set(ledger.reader.readings.values()) == {2}, "nothing has changed since"
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        for engine, read in (("native+human", 0), ("none", 0), ("tesseract+human", 1)):
+            connection.execute("update pages set engine = %s, caveats = '[]'", (engine,))
+            async with ledger.database.transaction(scope) as tx:
+                files = await tx.all(SQL["read_by_ocr"], **scope.keys)
+            assert len(files) == read, engine
     await choose(ledger, scope)
     await ledger.scan(scope, folder)
     assert ledger.reader.languages == () and set(ledger.reader.readings.values()) == {3}

@@ -10,6 +10,7 @@ from PIL import Image
 from cluster.basics.errors import Invalid, TooLarge
 from configs.sections import ChunkSettings
 from pipelines.documents.chunk.split import split_pages
+from pipelines.documents.corrections.followed_quote import follow_quote, hash_quote
 from pipelines.documents.corrections.line_edit import LineEdit, align_tokens, apply_edit
 from pipelines.documents.corrections.page_lines import split_lines, weak_lines
 from pipelines.documents.corrections.replay import KeptCorrection, place_correction, replay_corrections
@@ -229,20 +230,85 @@ def test_a_line_that_another_engine_cut_in_two_is_one_again() -> None:
     assert (replayed.page.text, replayed.placed) == ("The lease ends in May.", ("1",))
 
 
+@pytest.mark.parametrize(
+    ("read", "says"),
+    [
+        ("Total amount due: 1OO", "Total amount due: 100"),  # what reads better than before stays so
+        ("Tota1 arnount due: 1O0", "Tota1 arnount due: 100"),
+        ("Total amount due: 100", "Total amount due: 100"),
+        ("Total am ount due: 1OO", "Total am ount due: 100"),
+        ("Total amount due:", None),  # its word is not there
+        ("Total amount due 1 O 0", None),
+    ],
+)
+def test_a_correction_of_a_word_puts_nothing_but_the_word_on_another_reading(read: str, says: str | None) -> None:
+    """Nobody has looked at the others: neither their old text nor their confidence comes along."""
+    page = scanned_page(1, "Tota1 arnount due: 1O0", ("Tota1",))
+    line, edit = line_edit(page, LineRequest(0, "100", word=page.text.index("1O0")))
+    one = KeptCorrection("1", 0, edit.before, edit.after, line.box, edit.whole)
+    again = scanned_page(1, read, ("Tota1", "Total"))
+    replayed = replay_corrections(again, [one])
+    if says is None:
+        assert (replayed.page, replayed.unplaced) == (again, ("1",))
+        return
+    assert (replayed.page.text, replayed.placed) == (says, ("1",))
+    assert words_stand_in_text(replayed.page)
+    assert [word.confidence for word in replayed.page.words][:-1] == [word.confidence for word in again.words][:-1]
+
+
+def test_a_word_of_a_line_without_geometry_is_put_on_a_like_line_alone() -> None:
+    one = KeptCorrection("1", 0, "Tota1 arnount due: 1O0", "Tota1 arnount due: 100", None, False)
+    assert replay_corrections(Page(1, "Total arnount due: 1O0"), [one]).page.text == "Total arnount due: 100"
+
+
+def answered(page: Page, quote: str) -> tuple[int, int, str]:
+    start = page.text.index(quote)
+    return start, start + len(quote), hash_quote(quote)
+
+
+def made_of(edit: LineEdit, at: int) -> dict[str, object]:
+    """A correction as a stored answer's citation has it, from before the answer was stored."""
+    texts = {"start": edit.start, "before": edit.before, "after": edit.after, "whole": edit.whole}
+    return {"here": True, "since": False, "line": 0, "box": None, "at": at, **texts}
+
+
+def test_a_quote_is_followed_by_what_its_page_said_not_by_when_its_answer_was_stored() -> None:
+    """A page is loaded, corrected, and only then the answer that quotes it is stored."""
+    first = page_of()
+    second, one = corrected(first, 0, "The lease of it ends in May.")
+    third, other = corrected(second, 2, "Rent: 1100 EUR")
+    fourth, last = corrected(third, 2, "Rent: 1,100 EUR net")
+    made = [made_of(edit, at) for at, edit in enumerate((one, other, last))]
+    for seen, quote, now, told in (
+        (first, "Rent: 1l00 EUR", "Rent: 1,100 EUR net", [1, 2]),
+        (second, "Rent: 1l00 EUR", "Rent: 1,100 EUR net", [1, 2]),
+        (third, "Rent: 1100 EUR", "Rent: 1,100 EUR net", [2]),
+        (fourth, "Rent: 1,100 EUR net", "Rent: 1,100 EUR net", []),
+        (first, "The lcase ends", "The lease of it ends", [0]),
+        (fourth, "Paid monthly.", "Paid monthly.", []),
+        (first, "Paid monthly.", "Paid monthly.", []),
+    ):
+        followed = follow_quote(fourth, *answered(seen, quote), made)
+        assert followed is not None and fourth.text[followed.start : followed.end] == now
+        assert [row["at"] for row in followed.corrections] == told
+    assert follow_quote(fourth, 0, 4, hash_quote("Nothing"), made) is None
+    assert follow_quote(page_of("Another reading."), *answered(first, "Rent: 1l00 EUR"), made) is None
+
+
+def test_a_line_that_was_found_right_is_not_told_as_corrected() -> None:
+    page, confirmed = corrected(page_of(), 2, "Rent: 1l00 EUR")
+    after, edit = corrected(page, 2, "Rent: 1100 EUR")
+    again, same = corrected(after, 2, "Rent: 1100 EUR")
+    made = [made_of(one, at) for at, one in enumerate((confirmed, edit, same))]
+    followed = follow_quote(again, *answered(page, "Rent: 1l00 EUR"), made)
+    assert followed is not None and [row["at"] for row in followed.corrections] == [1]
+
+
 def test_a_correction_without_its_line_is_told_and_the_page_stays() -> None:
     page = page_of()
-    for one in (
-        kept(page, 0, "The lease ends in May.", before="quite another", box=Box(0.5, 0.9, 0.6, 0.95)),
-        kept(page, 0, "x", before="quite another", same_file=False),
-    ):
-        assert replay_corrections(page, [one]).unplaced == ("1",)
-        assert replay_corrections(page, [one]).page == page
-
-
-def test_on_other_bytes_only_a_line_that_says_the_same_is_the_same() -> None:
-    one = kept(page_of(), 0, "The lease ends in May.", same_file=False)
-    assert replay_corrections(page_of(), [one]).placed == ("1",)
-    assert replay_corrections(page_of("The lcase ends in June."), [one]).placed == ()
+    one = kept(page, 0, "The lease ends in May.", before="quite another", box=Box(0.5, 0.9, 0.6, 0.95))
+    assert replay_corrections(page, [one]).unplaced == ("1",)
+    assert replay_corrections(page, [one]).page == page
 
 
 def test_lines_without_geometry_are_found_by_number_and_likeness() -> None:

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from configs.sections import OcrSettings, ReadSettings
+from pipelines.documents.corrections.line_edit import LineEdit, apply_edit
 from pipelines.documents.document import Box, Failure, FailureReason, Page, Unreadable, Word
 from pipelines.documents.export.glyphless_font import glyphless_truetype
 from pipelines.documents.export.pdf_export import LayerCounts
@@ -156,6 +157,9 @@ def test_pages_with_their_own_text_stay_as_they_are(tmp_path: Path) -> None:
     own = Page(1, "Total 42 EUR", (Word("Total", 0, Box(0.1, 0.08, 0.2, 0.1)),))
     pdf, counts = export(tmp_path, path, Kind.PDF, own)
     assert (text_of(pdf), counts) == ("Total 42 EUR", LayerCounts(pages=1, native=1))
+    corrected = apply_edit(own, LineEdit(0, "Total 42 EUR", "Total 43 EUR"))
+    pdf, counts = export(tmp_path, path, Kind.PDF, corrected)
+    assert (text_of(pdf), counts) == ("Total 42 EUR", LayerCounts(pages=1, native=1)), "corrected, and no scan for it"
 
 
 def test_a_page_of_text_and_pictures_gets_only_the_words_of_its_pictures(tmp_path: Path) -> None:

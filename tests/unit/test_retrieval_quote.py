@@ -44,6 +44,9 @@ def test_boxes_and_confidence_are_those_of_the_quoted_words() -> None:
     assert sure == pytest.approx(0.8) and len(boxes) == 1
     assert boxes[0].page == 3 and boxes[0].box == Box(0.1, 0.1, 0.4, 0.12)
     assert describe_quote(Page(3, text, words), 0, 7)[1] is None
+    assert describe_quote(Page(3, text, words, "native+human"), 0, 7)[1] is None, (
+        "nor does a correction make a scan of it"
+    )
     assert describe_quote(Page(3, text, (), "easyocr", 0.5), 0, 7) == ((), 0.5)
 
 

@@ -1,7 +1,7 @@
 -- People correct what was read: how sure OCR was of a page's weakest line, who has looked at the page, and every correction.
 --
--- Locks: pages against everybody while the table is rewritten with `weakest_line`: about half a millisecond for each page that
--- OCR has read.
+-- Locks: pages against everybody for as long as two indexes of it are built: it is read once for each, without its words, and
+-- not rewritten. Pages from before have no `weakest_line` until the queue is looked at.
 
 -- How sure OCR was of a page's weakest line: the least mean of a line's words, 0 to 1; null without words. A word is
 -- [start, text, four edges, confidence].
@@ -22,9 +22,28 @@ alter table pages
     add column revision int not null default 0,
     add column reviewed_at timestamptz,
     add column reviewed_by uuid,
-    add column weakest_line real
-        generated always as (case when engine <> 'native' and failure is null then weakest_line(words, text) end) stored;
-create index pages_to_review on pages (workspace_id, weakest_line) where weakest_line is not null;
+    -- 1 where OCR found no words. Null where none was asked or it failed, and where it is not known yet: the mean of the page,
+    -- which is never less, then stands for it.
+    add column weakest_line real;
+create index pages_to_review on pages (workspace_id, coalesce(weakest_line, confidence))
+    where engine not in ('native', 'native+human') and failure is null;
+create index pages_to_weigh on pages (workspace_id, confidence)
+    where weakest_line is null and engine not in ('native', 'native+human') and failure is null;
+
+-- Whoever writes a page need not know of this: a worker from before an update does not count the page's changes.
+create function note_page_text() returns trigger language plpgsql as $$
+begin
+    if tg_op = 'UPDATE' and new.text is distinct from old.text and new.revision = old.revision then
+        new.revision := old.revision + 1;
+        new.reviewed_at := null;
+        new.reviewed_by := null;
+    end if;
+    new.weakest_line := case when new.engine not in ('native', 'native+human') and new.failure is null
+                             then coalesce(weakest_line(new.words, new.text), 1) end;
+    return new;
+end $$;
+create trigger pages_tell_their_text before insert or update of text, words, engine, failure on pages
+    for each row execute function note_page_text();
 
 -- What a line said and what it says, since somebody corrected it; `revision` is the page's own that this made, `version_id`
 -- and `file_hash` are of the document as it was then. A correction outlives them: it is put on every later reading of

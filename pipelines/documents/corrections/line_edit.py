@@ -12,7 +12,7 @@ HUMAN = "human"  # the engine that a corrected page has beside the one that read
 _TOKEN = re.compile(r"\S+")
 _TABLE_SIGNS = re.compile(r"[|:-]+")
 
-Group = tuple[bool, int, int, int, int]  # same, and [first, end) of the old and of the new tokens
+TokenGroup = tuple[bool, int, int, int, int]  # same, and [first, end) of the old and of the new tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,11 @@ class LineEdit:
     def end(self) -> int:
         """The offset after its last character, in the text before."""
         return self.start + len(self.before)
+
+    @property
+    def changes_text(self) -> bool:
+        """False where somebody has looked at the line and found it right."""
+        return self.before != self.after
 
     @property
     def shift(self) -> int:
@@ -72,12 +77,12 @@ class LineEdit:
         return len(new)
 
 
-def align_tokens(old: Sequence[str], new: Sequence[str]) -> list[Group]:
+def align_tokens(old: Sequence[str], new: Sequence[str]) -> list[TokenGroup]:
     """Runs of tokens that stayed and of such that others took the place of, in order; none has no old token.
 
     What was put in between goes with the token before it, or with the first one.
     """
-    groups: list[Group] = []
+    groups: list[TokenGroup] = []
     lead: tuple[int, int] | None = None  # new tokens before all old ones
     for tag, first, last, begin, stop in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "insert":

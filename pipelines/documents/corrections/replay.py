@@ -1,21 +1,23 @@
 """Corrections on another reading of their page: each is put where its line stands by now."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from pipelines.documents.corrections.line_edit import LineEdit, apply_edit
+from pipelines.documents.corrections.line_edit import LineEdit, TokenGroup, align_tokens, apply_edit
 from pipelines.documents.corrections.page_lines import PageLine, bounding_box, split_lines
 from pipelines.documents.document import Box, Page
 
 MOST_OF_LINE = 0.6  # of a line's area, for it to be part of the line that was corrected
 SAME_PLACE = 0.5  # intersection over union of two rectangles of one line; engines cut lines a little differently
+_TOKEN = re.compile(r"\S+")
 SAME_TEXT = 0.6  # `difflib` ratio of two readings of one line that has no place on a picture
 
 
 @dataclass(frozen=True, slots=True)
 class KeptCorrection:
-    """A correction as it is kept: what a line said, and what it says."""
+    """A correction as it is kept: what a line of a page of some bytes said, and what it says."""
 
     id: str
     line: int  # its number in the text that was corrected
@@ -23,8 +25,6 @@ class KeptCorrection:
     after: str
     box: Box | None  # of the line, None where the format has no geometry
     whole: bool
-    # It was made on the same bytes. On others only a line that says the same as then is the same line.
-    same_file: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,52 @@ def place_correction(page: Page, kept: KeptCorrection) -> LineEdit | None:
     for text in (kept.before, kept.after):
         if found := _same_line([line for line in lines if line.text == text], kept):
             return LineEdit(found.start, found.text, kept.after, kept.whole)
-    if not kept.same_file:
-        return None
     found_lines = _lines_at(lines, kept.box) if kept.box is not None else _lines_like(lines, kept)
     if not found_lines:
         return None
     start, end = found_lines[0].start, found_lines[-1].end
-    return LineEdit(start, page.text[start:end], kept.after, whole=True)
+    read = page.text[start:end]
+    if kept.whole:
+        return LineEdit(start, read, kept.after)
+    moved = transplant_words(kept.before, kept.after, read)
+    return None if moved is None else LineEdit(start, read, moved, whole=False)
+
+
+def transplant_words(before: str, after: str, read: str) -> str | None:
+    """What another reading of a line says with only the words replaced in it that a correction replaced.
+
+    None where it has no words in their place: nobody has looked at the others, so they are not taken along.
+    """
+    old, tokens, new = before.split(), list(_TOKEN.finditer(read)), list(_TOKEN.finditer(after))
+    pairs = align_tokens(old, [token[0] for token in tokens])
+    for same, first, last, begin, stop in reversed(align_tokens(old, after.split())):
+        if same:
+            continue
+        place = _matching_tokens(pairs, first, last)
+        if place is None:
+            return None
+        there = read[tokens[place[0]].start() : tokens[place[1] - 1].end()]
+        written = after[new[begin].start() : new[stop - 1].end()] if begin < stop else ""
+        if not written or not there:
+            return None
+        read = read[: tokens[place[0]].start()] + written + read[tokens[place[1] - 1].end() :]
+    return read
+
+
+def _matching_tokens(pairs: Sequence[TokenGroup], first: int, last: int) -> tuple[int, int] | None:
+    """The tokens [begin, stop) of a reading that stand for [first, last) of another one; None where that is unsure."""
+    begin = stop = None
+    for _, start, end, at, until in pairs:
+        if start >= last or end <= first:
+            continue
+        if end - start == until - at:  # one for one
+            lower, upper = at + max(first - start, 0), until - max(end - last, 0)
+        elif first <= start and end <= last:
+            lower, upper = at, until
+        else:
+            return None
+        begin, stop = lower if begin is None else begin, upper
+    return None if begin is None or stop is None or begin >= stop else (begin, stop)
 
 
 def _same_line(lines: Sequence[PageLine], kept: KeptCorrection) -> PageLine | None:

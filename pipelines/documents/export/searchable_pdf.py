@@ -34,7 +34,6 @@ from pipelines.documents.guarded_child import more_memory
 from pipelines.documents.ocr.reading import Picture
 from pipelines.documents.sources.sniff import Kind
 
-NATIVE: Final = "native"
 OCR_LAYER: Final = "ocr layer"  # the engine of an attempt: what the file itself has behind its picture
 _POINTS = 72.0
 _LONG_EDGE = 841.9  # points, of a picture that does not tell its size: the long edge of A4
@@ -126,7 +125,7 @@ class _ScannedPdf:
     def add_page(self, page: Page, counts: LayerCounts) -> LayerCounts:
         if page.failure is not None:
             return counts
-        if page.engine == NATIVE:
+        if page.is_native:
             return _counted_native(counts, page)
         target = self._pdf.pages[page.number - 1]
         layers = [one.kept for one in page.attempts if one.engine == OCR_LAYER]

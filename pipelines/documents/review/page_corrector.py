@@ -119,7 +119,8 @@ class PageCorrector(SqlStore, queries="page_corrector.sql"):
         id_ = await self._add(tx, scope, draft, reembedded, searchable)
         await self._correct_readings(tx, scope, draft, id_)
         await self._queue_follow_ups(tx, scope, draft, searchable)
-        await mark_corpus_changed(tx, scope)
+        if draft.edit.changes_text:  # else nothing that was remembered of it is old
+            await mark_corpus_changed(tx, scope)
         after = str(PageVersion(draft.seen.version, draft.seen.revision + 1))
         told = {"page": number, "line": draft.line.number, "correction": id_, "page_version": after}
         await self._audit.record(tx, scope, "page.correct", draft.document, detail=told)
@@ -157,17 +158,16 @@ class PageCorrector(SqlStore, queries="page_corrector.sql"):
         return str(row["id"])
 
     async def _correct_readings(self, tx: Transaction, scope: Scope, draft: _Draft, correction: str) -> None:
-        """Put it on the page as it was read again, in versions that readers do not have yet."""
+        """Put it on the page as it was read again, in versions of the same bytes that readers do not have yet."""
         named = {"document": draft.document, "version": draft.seen.version, "page": draft.page.number}
         named |= {"file_hash": draft.patch.state.file_hash, "workspace": scope.workspace}
         texts = (draft.edit.before, draft.edit.after)
         for row in await tx.all(self._sql["readings"], **named):
-            same = row["same_file"]
-            kept = KeptCorrection(correction, draft.line.number, *texts, draft.line.box, draft.edit.whole, same)
+            kept = KeptCorrection(correction, draft.line.number, *texts, draft.line.box, draft.edit.whole)
             replayed = replay_corrections(_page_of(row), [kept])
             if replayed.placed:
                 await self._put_page(tx, scope, row["version_id"], row["revision"], replayed.page)
-            elif same:
+            else:
                 where = {"id": correction, "version": row["version_id"], "workspace": scope.workspace}
                 await tx.run(self._sql["note_unplaced"], **where)
 
@@ -185,8 +185,8 @@ class PageCorrector(SqlStore, queries="page_corrector.sql"):
     async def _queue_once(
         self, tx: Transaction, scope: Scope, kind: FollowUp, lane: JobLane, payload: Mapping[str, Any]
     ) -> None:
-        named = {"kind": kind, "document": payload.get("document_id"), "workspace": scope.workspace}
-        if await tx.one(self._sql["waiting"], **named) is None:
+        named = {"kind": kind, "document": payload.get("document_id"), "agent": payload.get("agent_id")}
+        if await tx.one(self._sql["waiting"], **named, workspace=scope.workspace) is None:
             await self._jobs.enqueue(tx, scope, kind, lane, payload)
 
 
@@ -200,4 +200,9 @@ def _is_repeat(row: Row, request: LineRequest) -> bool:
     if request.word is None:
         return bool(row["whole"] and after == text)
     at = request.word - row["start_at"]
-    return not row["whole"] and at >= 0 and after[: at + len(text)] == before[:at] + text
+    if row["whole"] or at < 0 or after[: at + len(text)] != before[:at] + text:
+        return False
+    # One word was replaced, and what stands behind it stayed: `10` is not what made `1O0 EUR` to `100 EUR`.
+    behind = after[at + len(text) :]
+    word = before[at : len(before) - len(behind)]
+    return len(word.split()) == 1 and word + behind == before[at:] and (not behind or behind[0].isspace())

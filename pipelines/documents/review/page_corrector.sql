@@ -38,12 +38,12 @@ values (%(document)s, %(version)s, %(file_hash)s, %(page)s, %(revision)s, %(tena
         %(start)s, %(before)s, %(after)s, %(whole)s, %(box)s, %(reembedded)s, %(searchable)s)
 returning id;
 
--- readings: The page in versions that are being read beside the one that readers see: they are to have the correction too.
-select p.version_id, p.number, p.revision, p.text, p.words, p.engine, p.confidence, p.attempts, p.ms, p.failure, p.caveats,
-       v.file_hash = %(file_hash)s as same_file
+-- readings: The page in versions of the same bytes that are being read beside the one that readers see: they are to have the
+-- correction too.
+select p.version_id, p.number, p.revision, p.text, p.words, p.engine, p.confidence, p.attempts, p.ms, p.failure, p.caveats
 from pages p join document_versions v on v.id = p.version_id and v.workspace_id = p.workspace_id
 where v.document_id = %(document)s and v.workspace_id = %(workspace)s and v.id <> %(version)s
-  and v.tables_of_reads is null and p.number = %(page)s;
+  and v.file_hash = %(file_hash)s and v.tables_of_reads is null and p.number = %(page)s;
 
 -- note_unplaced: The correction has no place in another reading of the page.
 update page_corrections set unplaced_in = array_append(unplaced_in, %(version)s)
@@ -107,9 +107,12 @@ from unnest(%(headings)s::jsonb[], %(contents)s::jsonb[]) with ordinality as t(h
 update document_versions set tables_of_reads = reads
 where id = %(version)s and workspace_id = %(workspace)s and tables_of_reads = reads - 1;
 
--- waiting: Whether a job of this kind for this document, or for all, has yet to begin.
+-- waiting: A job that has yet to begin and that does just this for this document, or for all; nobody begins it before the
+-- transaction ends. One of an agent is for the agent's documents, and one that reads anew may come to nothing.
 select j.id from jobs j where j.workspace_id = %(workspace)s and j.kind = %(kind)s and j.state = 'queued'
-  and j.phase = 'plan' and (%(document)s::text is null or j.payload->>'document_id' = %(document)s) limit 1;
+  and j.phase = 'plan' and j.payload->>'document_id' is not distinct from %(document)s::text
+  and j.payload->>'agent_id' is not distinct from %(agent)s::text and not j.payload ?| array['reading', 'files']
+limit 1 for share of j skip locked;
 
 -- has_graph: Whether there is a graph of this version.
 select 1 from graph_versions where version_id = %(version)s and workspace_id = %(workspace)s;

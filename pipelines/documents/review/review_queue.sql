@@ -2,7 +2,8 @@
 -- page says that its text may be wrong, or a correction has no place on it any more.
 with doubtful as (
     select p.version_id, p.number, 'confidence' as reason from pages p
-    where p.workspace_id = %(workspace)s and p.weakest_line < %(below)s
+    where p.workspace_id = %(workspace)s and coalesce(p.weakest_line, p.confidence) < %(below)s
+      and p.engine not in ('native', 'native+human') and p.failure is null and (p.weakest_line is not null or p.words <> '[]')
     union all
     select p.version_id, p.number, 'caveat' from documents d
     join pages p on p.version_id = d.current_version and p.workspace_id = d.workspace_id
@@ -16,7 +17,8 @@ with doubtful as (
     group by version_id, number
 )
 select d.id as document_id, d.filename, p.version_id, p.number, p.revision, v.page_count, p.text, p.words, p.engine,
-       p.confidence, p.weakest_line, p.caveats, p.read_at, p.reviewed_at, u.email as reviewed_by, q.reasons,
+       p.confidence, case when p.words <> '[]' then coalesce(p.weakest_line, p.confidence) end as weakest_line, p.caveats, p.read_at,
+       p.reviewed_at, u.email as reviewed_by, q.reasons,
        count(*) over () as total
 from pages_of q join documents d on d.current_version = q.version_id and d.workspace_id = %(workspace)s
 join pages p on p.version_id = q.version_id and p.number = q.number and p.workspace_id = d.workspace_id
@@ -27,7 +29,16 @@ where d.workspace_id = %(workspace)s and p.failure is null
   and (%(document)s::text is null or d.id = %(document)s)
   and (%(reason)s::text is null or %(reason)s = any(q.reasons))
   and (%(search)s::text is null or d.filename ilike %(search)s)
-order by p.weakest_line nulls last, d.id, p.number offset %(skip)s limit %(limit)s;
+order by weakest_line nulls last, d.id, p.number offset %(skip)s limit %(limit)s;
+
+-- weigh_lines: Work out how sure OCR was of the weakest line of some pages that were read before this was kept, those first of
+-- which it was the least sure.
+update pages p set weakest_line = coalesce(weakest_line(p.words, p.text), 1) from (
+    select o.version_id, o.number from pages o
+    where o.workspace_id = %(workspace)s and o.weakest_line is null and o.engine not in ('native', 'native+human')
+      and o.failure is null
+    order by o.confidence limit %(limit)s for update skip locked) n
+where p.version_id = n.version_id and p.number = n.number and p.workspace_id = %(workspace)s;
 
 -- page: A page that readers see, with what a person needs to correct it.
 select d.id as document_id, d.filename, p.version_id, p.number, p.revision, v.page_count, p.text, p.words, p.engine,

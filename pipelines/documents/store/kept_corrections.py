@@ -17,7 +17,7 @@ VersionPage = tuple[VersionId, Page]
 async def put_corrections(tx: Transaction, scope: Scope, pages: Sequence[VersionPage]) -> list[VersionPage]:
     """Pages of versions as people have corrected them, in their order; whoever writes them holds the corpus.
 
-    A correction whose line is not found again is marked as such. On other bytes that is no loss: the page is another.
+    A correction whose line is not found again is marked as such. One that was made on other bytes is not looked at.
     """
     named = {"versions": sorted({version for version, _ in pages}), "numbers": sorted({p.number for _, p in pages})}
     kept: dict[tuple[str, int], list[KeptCorrection]] = {}
@@ -30,8 +30,7 @@ async def put_corrections(tx: Transaction, scope: Scope, pages: Sequence[Version
         own = kept.get((version, page.number), [])
         replayed = _replay_stored(page, own) if own else ReplayedPage(page, (), ())
         corrected.append((version, replayed.page))
-        lost = set(replayed.unplaced).intersection(one.id for one in own if one.same_file)
-        told += [(one.id, version, one.id not in lost) for one in own]
+        told += [(id_, version, True) for id_ in replayed.placed] + [(id_, version, False) for id_ in replayed.unplaced]
     ids, versions, placed = (list(column) for column in zip(*told, strict=True)) if told else ([], [], [])
     await tx.run(SQL["note_places"], workspace=scope.workspace, ids=ids, versions=versions, placed=placed)
     return corrected
@@ -45,4 +44,4 @@ def _replay_stored(page: Page, kept: Sequence[KeptCorrection]) -> ReplayedPage:
 def _kept_correction(row: Row) -> KeptCorrection:
     box = None if row["box"] is None else Box(*row["box"])
     texts = (row["text_before"], row["text_after"])
-    return KeptCorrection(str(row["id"]), row["line"], *texts, box, row["whole"], row["same_file"])
+    return KeptCorrection(str(row["id"]), row["line"], *texts, box, row["whole"])

@@ -1,7 +1,8 @@
--- corrections: What people have corrected on some pages of the documents of these versions, the oldest first.
-select v.id as version, c.id, c.page, c.line, c.text_before, c.text_after, c.box, c.whole,
-       c.file_hash = v.file_hash as same_file
+-- corrections: What people have corrected on some pages of these versions, the oldest first; what was said of other bytes
+-- says nothing of these.
+select v.id as version, c.id, c.page, c.line, c.text_before, c.text_after, c.box, c.whole
 from document_versions v join page_corrections c on c.document_id = v.document_id and c.workspace_id = v.workspace_id
+  and c.file_hash = v.file_hash
 where v.id = any(%(versions)s::text[]) and v.workspace_id = %(workspace)s and c.page = any(%(numbers)s::int[])
 order by c.at, c.id;
 

@@ -38,7 +38,7 @@ select part, value from (
     from pages p join documents d on d.id = p.document_id and d.current_version = p.version_id
     where p.tenant_id = %(tenant)s and p.workspace_id = %(workspace)s
       and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
-      and p.failure is null and p.confidence is not null and p.engine <> 'native'
+      and p.failure is null and p.confidence is not null and p.engine not in ('native', 'native+human')
       and p.read_at >= %(since)s and p.read_at < %(until)s and %(state)s::text is null
     group by 1) grouped
 order by case when %(by)s::text = any(%(times)s) then part end desc, value desc, part limit %(limit)s;

@@ -56,7 +56,7 @@ def locate_quote(quote: str, text: str, start: int = 0, end: int | None = None) 
 def describe_quote(page: Page, start: int, end: int) -> tuple[tuple[PageBox, ...], float | None]:
     """The rectangles of page.text[start:end], and how sure the engine was of its words (None for native text)."""
     boxes = tuple(PageGeometry.of(page).lines(Span(page.number, start, end)))
-    if page.engine == "native":
+    if page.is_native:
         return boxes, None
     sure = [word.confidence for word in page.words if start < word.start + len(word.text) and word.start < end]
     return boxes, sum(sure) / len(sure) if sure else page.confidence

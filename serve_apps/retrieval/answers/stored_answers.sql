@@ -25,7 +25,7 @@ where a.id = %(id)s and a.workspace_id = %(workspace)s and a.tenant_id = %(tenan
 select c.n, c.document_id, c.version_id, c.chunk_id, c.page, c.first_char, c.end_char, c.quote_hash,
        d.filename, d.current_version = c.version_id as is_current, v.file_hash, v.kind, k.chunk_index, k.headings,
        p.number, p.text, p.words, p.engine, p.confidence, p.attempts, p.fingerprint, p.read_at,
-       caveats_of(p.version_id, array[p.number]) as caveats, coalesce(since.corrections, '[]') as corrections,
+       caveats_of(p.version_id, array[p.number]) as caveats, coalesce(made.corrections, '[]') as corrections,
        j.id as job_id, j.kind as job_kind, j.state as job_state, j.finished_at as job_finished_at
 from answer_citations c
 left join documents d on d.id = c.document_id and d.workspace_id = %(workspace)s
@@ -41,21 +41,27 @@ left join lateral (
     order by u.settled_at desc nulls last limit 1) reading on true
 left join jobs j on j.id = reading.job_id and j.workspace_id = %(workspace)s
 left join lateral (
-    -- What people have corrected on the page since the answer was given, in whichever version.
+    -- What people have corrected on the page in readings of the same bytes. Also before the answer was stored: it may quote a
+    -- page that was loaded earlier.
     select jsonb_agg(jsonb_build_object('here', k.version_id = c.version_id, 'line', k.line, 'start', k.start_at,
                'before', k.text_before, 'after', k.text_after, 'whole', k.whole, 'box', k.box, 'at', k.at,
-               'same_file', k.file_hash = v.file_hash) order by k.at, k.id) as corrections
-    from page_corrections k join answers a on a.id = c.answer_id and k.at > a.at
-    where k.document_id = d.id and k.page = c.page and k.workspace_id = %(workspace)s) since on true
+               'since', k.at > coalesce(r.started_at, r.created_at, a.at)) order by k.at, k.id) as corrections
+    from page_corrections k join answers a on a.id = c.answer_id
+    left join runs r on r.id = a.run_id and r.workspace_id = a.workspace_id
+    where k.document_id = d.id and k.page = c.page and k.file_hash = v.file_hash and k.workspace_id = %(workspace)s) made on true
 where c.answer_id = %(id)s and c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s
 order by c.n;
 
 -- seen: Which of these documents the reader sees.
 select d.id, d.filename from documents d where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s;
 
--- corrected_since: Of some answers those that cite a page on which somebody has corrected something since, and when last.
+-- corrected_since: Of some answers those that cite a page whose text somebody has corrected since, and when last. Their pages
+-- were loaded at some moment after their run began.
 select a.id, max(k.at) as at from answers a
+left join runs r on r.id = a.run_id and r.workspace_id = a.workspace_id
 join answer_citations c on c.answer_id = a.id and c.workspace_id = a.workspace_id
-join page_corrections k on k.document_id = c.document_id and k.page = c.page and k.workspace_id = a.workspace_id and k.at > a.at
+join document_versions v on v.id = c.version_id and v.workspace_id = a.workspace_id
+join page_corrections k on k.document_id = c.document_id and k.page = c.page and k.workspace_id = a.workspace_id
+    and k.file_hash = v.file_hash and k.text_before <> k.text_after and k.at > coalesce(r.started_at, r.created_at, a.at)
 where a.id = any(%(answers)s::uuid[]) and a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s
 group by a.id;

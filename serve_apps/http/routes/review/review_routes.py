@@ -1,5 +1,6 @@
 """Review: the queue of pages that somebody should look at, a page's lines, corrections of them, and their history."""
 
+import asyncio
 from typing import Annotated
 from uuid import UUID
 
@@ -49,7 +50,8 @@ async def review_queue(
     threshold = parts.ocr.confidence_threshold if below is None else below
     wanted = ReviewFilter(threshold, document_id, reason, search, reviewed)
     rows, total = await ReviewQueue(parts.database).waiting(me.scope, wanted, skip, limit)
-    items = [waiting_shape(row, threshold) for row in rows]
+    # Every word of the pages is looked at, which would hold up all other requests.
+    items = await asyncio.to_thread(lambda: [waiting_shape(row, threshold) for row in rows])
     return WaitingPages(items=items, total=total, skip=skip, limit=limit, threshold=threshold)
 
 
@@ -59,7 +61,8 @@ async def page_lines(
 ) -> PageLinesShape:
     """The lines of a page with how sure OCR was of each."""
     row = await ReviewQueue(parts.database).page(me.scope, document_id, number)
-    return lines_shape(row, parts.ocr.confidence_threshold if below is None else below)
+    threshold = parts.ocr.confidence_threshold if below is None else below
+    return await asyncio.to_thread(lines_shape, row, threshold)
 
 
 @router.put("/api/documents/{document_id}/pages/{number}/review", dependencies=[BUILD])
