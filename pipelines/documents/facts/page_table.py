@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import zip_longest
 from typing import Any
 
 from pipelines.documents.document import Box
@@ -70,8 +69,8 @@ def table_to_json(table: PageTable) -> Json:
 
 def table_from_json(row: Mapping[str, Json]) -> PageTable:
     """The inverse; without boxes where these were left out."""
-    lines = zip_longest(row["rows"], row.get("boxes", ())[: len(row["rows"])], fillvalue=())
-    rows = tuple(_row_from_json(*line, boxes) for line, boxes in lines)
+    boxes: Sequence[Json] = row.get("boxes") or [()] * len(row["rows"])
+    rows = tuple(_row_from_json(*line, own) for line, own in zip(row["rows"], boxes, strict=True))
     start, end = row["head"]
     return PageTable(row["page"], TableKind(row["kind"]), tuple(row["columns"]), rows, (start, end))
 
