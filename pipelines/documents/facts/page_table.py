@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any
 
 from pipelines.documents.document import Box
@@ -69,8 +70,8 @@ def table_to_json(table: PageTable) -> Json:
 
 def table_from_json(row: Mapping[str, Json]) -> PageTable:
     """The inverse; without boxes where these were left out."""
-    boxes: Sequence[Json] = row.get("boxes") or [()] * len(row["rows"])
-    rows = tuple(_row_from_json(*line, own) for line, own in zip(row["rows"], boxes, strict=True))
+    boxes = row.get("boxes", ())[: len(row["rows"])]
+    rows = tuple(_row_from_json(line, own) for line, own in zip_longest(row["rows"], boxes, fillvalue=()))
     start, end = row["head"]
     return PageTable(row["page"], TableKind(row["kind"]), tuple(row["columns"]), rows, (start, end))
 
@@ -80,5 +81,6 @@ def _boxes_to_json(row: TableRow) -> list[Json]:
     return boxes if any(boxes) else []
 
 
-def _row_from_json(start: int, end: int, section: str, cells: list[str], boxes: Sequence[Json]) -> TableRow:
+def _row_from_json(line: Sequence[Json], boxes: Sequence[Json]) -> TableRow:
+    start, end, section, cells = line
     return TableRow(tuple(cells), start, end, section, tuple(Box(*box) if box else None for box in boxes))
