@@ -158,11 +158,12 @@ class Worker:
             held = HereStages(pulses, VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens))
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
         generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
+        room = DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING)
         runner = IngestionRunner(
             jobs,
             store,
             generations,
-            FolderBlobs(settings.state_dir / "blobs"),
+            FolderBlobs(settings.state_dir / "blobs", room),
             IndexRebuild(jobs, generations, IndexSwitchover(database), gate, INDEX, settings.search.exact_scope),
             here=here,
             bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
@@ -183,7 +184,7 @@ class Worker:
             settings.worker,
             owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
-            room=DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING),
+            room=room,
             strain=functools.partial(strain_of, lane, settings, crowd),
         )
 

@@ -1,5 +1,6 @@
 """Archives and letters in a job: each member is a document with a parent, none lost, doubled or left behind."""
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pipelines.documents.document import FailureReason, Unreadable, document_id
 from pipelines.documents.extract.containers.unpacked import UnpackedMembers, failed_unpacking
 from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult
 from pipelines.documents.sources.sniff import Kind
+from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs, Location
 from pipelines.documents.store.library import DocumentFilter, DocumentLibrary
 from tests.fakes.containers import OpeningReader, mail_bytes, zip_bytes
@@ -193,6 +195,19 @@ async def test_a_member_that_is_gone_from_its_archive_goes_and_a_changed_one_is_
     assert len(stored_bytes(tmp_path)) == 4, "same, new before and after, more; the bytes of what is gone went with it"
 
 
+async def test_a_member_that_is_damaged_now_stays_as_it_was(opening: Bench, scope: Scope, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    noise = os.urandom(3000).hex()
+    whole = zip_bytes({"1.txt": noise, "2.txt": "two"})
+    (folder / "a.zip").write_bytes(whole)
+    await opening.scan(scope, folder)
+    (folder / "a.zip").write_bytes(whole[:500] + bytes(20) + whole[520:])
+    await opening.scan(scope, folder)
+    assert set(await parents(opening, scope)) == {"a.zip", "1.txt", "2.txt"}
+    assert await texts(opening, scope, "1.txt") == [noise]
+
+
 async def test_an_archive_takes_its_members_along_when_it_is_deleted(
     opening: Bench, scope: Scope, box: Path, tmp_path: Path
 ) -> None:
@@ -331,6 +346,18 @@ async def test_members_are_linked_to_the_agents_of_their_archive(
     await opening.run()
     rows = await opening.rows(scope, "select count(*) as n from document_agent_links")
     assert rows[0]["n"] == 8
+
+
+async def test_a_link_and_its_end_take_what_came_out_along(
+    opening: Bench, scope: Scope, box: Path, admin_dsn: str
+) -> None:
+    await opening.scan(scope, box)
+    with psycopg.connect(admin_dsn) as connection:
+        agent = open_agent(connection, scope, "later")
+    container, links = document_id(scope.workspace, f"file:{box}/docs.zip"), AgentLinks(opening.database)
+    async with opening.database.transaction(scope) as tx:
+        assert await links.link(tx, scope, agent, [container]) == len(ALL)
+        assert await links.unlink(tx, scope, agent, [container]) == len(ALL)
 
 
 async def test_what_is_said_of_members_is_mended_when_it_is_no_longer_so(

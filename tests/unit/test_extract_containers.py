@@ -209,6 +209,22 @@ def test_damaged_empty_and_cut_off_archives_say_so(tmp_path: Path) -> None:
     assert contents(found) == {"a.txt": b"x"} and "damaged" in said(found)[CaveatKind.PARTS_SKIPPED]
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "put"),
+    [(1124, None, b""), (1024, None, b""), (1024, 1536, os.urandom(512))],
+    ids=["cut", "border", "torn"],
+)
+def test_a_tar_that_ends_too_early_says_so_and_tells_of_no_member_that_it_is_gone(
+    tmp_path: Path, begin: int, end: int | None, put: bytes
+) -> None:
+    path = tar(tmp_path / "a.tar", ("a.txt", b"x"), ("b.txt", b"y"), ("c.txt", b"z"))
+    data = path.read_bytes()
+    path.write_bytes(data[:begin] + put + (b"" if end is None else data[end:]))
+    found = unpack(path)
+    assert contents(found) == {"a.txt": b"x"} and not found.whole
+    assert "the rest of the archive (it is damaged)" in said(found)[CaveatKind.PARTS_SKIPPED]
+
+
 def test_packages_of_programs_are_no_archives(tmp_path: Path) -> None:
     for part in ("[Content_Types].xml", "META-INF/MANIFEST.MF", "Index/Document.iwa"):
         with pytest.raises(Unreadable) as refused:

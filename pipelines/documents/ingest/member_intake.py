@@ -11,7 +11,7 @@ from cluster.state.db.postgres import Transaction
 from cluster.state.work.jobs import JobLease, JobLedger, WorkUnit
 from configs.sections import ReadSettings
 from pipelines.documents.document import document_id, fingerprint_parts
-from pipelines.documents.extract.containers.unpacked import UnpackedMember, unread_members
+from pipelines.documents.extract.containers.unpacked import CONTAINERS, UnpackedMember, unread_members
 from pipelines.documents.ingest.job_plan import SURVEY
 from pipelines.documents.ingest.stages import FileTask, SurveyResult
 from pipelines.documents.sources.sniff import Kind
@@ -34,8 +34,8 @@ class MemberIntake:
         return FileTask(key, path, arrival.filename, arrival.encoding, arrival.language, staging)
 
     async def discard_staging(self, lease: JobLease, result: SurveyResult) -> None:
-        """Whatever was unpacked and not taken goes."""
-        if result.unpacked.members:
+        """Whatever was unpacked and not taken goes, and the folder made for it."""
+        if result.kind in CONTAINERS:
             await asyncio.to_thread(self._blobs.discard, self._staging(lease, result.key))
 
     async def limit_tree(self, lease: JobLease, arrival: FileArrival, result: SurveyResult) -> SurveyResult:
@@ -52,7 +52,9 @@ class MemberIntake:
         left = [f"{one.path} (the outermost container has no room for more)" for one in members[sum(fits) :]]
         told = unread_members(Kind(result.kind), left)
         caveats = (*result.unpacked.caveats, *((told,) if told else ()))
-        return replace(result, unpacked=replace(result.unpacked, members=members[: sum(fits)], caveats=caveats))
+        whole = result.unpacked.whole and not left
+        unpacked = replace(result.unpacked, members=members[: sum(fits)], caveats=caveats, whole=whole)
+        return replace(result, unpacked=unpacked)
 
     async def expect_members(
         self, tx: Transaction, lease: JobLease, arrival: FileArrival, result: SurveyResult

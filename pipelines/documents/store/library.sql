@@ -77,11 +77,11 @@ select (select count(*) from document_versions v where v.document_id = any(%(doc
 select d.id, d.filename from documents d
 where d.id = %(document)s and d.workspace_id = %(workspace)s for update;
 
--- same_bytes: A document whose current content has this hash.
+-- same_bytes: A document whose current content has this hash; not one that goes with the container it came out of.
 select d.id, d.filename, d.status from documents d
 join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
 where v.workspace_id = %(workspace)s and v.file_hash = %(hash)s and d.workspace_id = %(workspace)s
-  and d.status in ('completed', 'degraded', 'partial', 'embedding_pending')
+  and d.status in ('completed', 'degraded', 'partial', 'embedding_pending') and d.parent_id is null
 order by d.upload_date, d.id limit 1;
 
 -- announce: A document that was accepted and is to be read; one that is known stays as it is.
@@ -147,7 +147,7 @@ where u.workspace_id = %(workspace)s and u.stage = 'survey' and u.key = any(%(or
   and j.state in ('queued', 'running')
 order by u.key, j.created_at desc, j.id;
 
--- below: Documents whose names begin so, that can be read back, with where their bytes are.
+-- below: Documents whose names begin so, that can be read back, with where their bytes are; not what came out of them.
 select d.id, d.origin, v.location from documents d
 join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
-where d.workspace_id = %(workspace)s and starts_with(d.origin, %(prefix)s) order by d.origin limit %(limit)s;
+where d.workspace_id = %(workspace)s and starts_with(d.origin, %(prefix)s) and d.parent_id is null order by d.origin limit %(limit)s;

@@ -17,12 +17,12 @@ where agent_id = %(agent)s::uuid and tenant_id = %(tenant)s and workspace_id = %
 update academy_enrolments set quiz = %(quiz)s
 where agent_id = %(agent)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and not own_quiz;
 
--- references: The agent's documents that lie in folders: their files may have changed.
+-- references: The agent's documents that lie in folders: their files may have changed. What came out of one follows it.
 select d.origin, d.filename, v.location from document_agent_links l
 join documents d on d.id = l.document_id and d.workspace_id = l.workspace_id
 join document_versions v on v.id = d.current_version
 where l.agent_id = %(agent)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
-  and d.source_type = 'folder'
+  and d.source_type = 'folder' and d.parent_id is null
 order by d.origin;
 
 -- readable: A document that can be searched, of those of the agent; all are where it may search the whole workspace.

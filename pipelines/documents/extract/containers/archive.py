@@ -26,6 +26,20 @@ _LOCKED, _UTF8 = 0x1, 0x800
 _BOMB: Final = f"it unpacks to more than {MOST_RATIO} times its size"
 
 
+class _StrictHeader(tarfile.TarInfo):
+    """Headers of a TAR of which none but the end mark ends it: `tarfile` takes a cut or damaged one for the end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> "_StrictHeader":
+        """The next header. Raises ReadError where there is none to be read."""
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error)) from error
+
+
 def open_zip(path: Path, context: ExtractionContext) -> OpenedDocument:
     """The list of the files in it."""
     return _listing(zip_entries(path, context), context)
@@ -61,7 +75,7 @@ def tar_entries(path: Path, context: ExtractionContext) -> Iterator[ContainerEnt
     most = min(context.read.max_unpacked_bytes, max(RATIO_FROM, MOST_RATIO * path.stat().st_size))
     seen = 0
     try:
-        with tarfile.open(path, "r|*", errors="surrogateescape") as archive:
+        with tarfile.open(path, "r|*", errors="surrogateescape", tarinfo=_StrictHeader) as archive:
             for part in archive:
                 seen += 1
                 name = _shown_name(part.name)

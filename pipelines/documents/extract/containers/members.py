@@ -72,7 +72,9 @@ def unpack_entries(
     unpacker = _MemberUnpacker(folder, most, most_bytes)
     for entry in entries:
         unpacker.take(entry)
-    return UnpackedMembers(tuple(unpacker.members.values()), tuple(unpacker.caveats(kind)))
+    # What was refused may have been taken at an earlier time: then nothing says that it is gone.
+    whole = not unpacker.refused
+    return UnpackedMembers(tuple(unpacker.members.values()), tuple(unpacker.caveats(kind)), whole)
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ class UnpackedMember:
 
 @dataclass(frozen=True, slots=True)
 class UnpackedMembers:
-    """Members of a container; `whole` is false where nobody could look for them, so that nothing says what is gone."""
+    """Members of a container; `whole` is false where some could not be taken, so that nothing says what is gone."""
 
     members: tuple[UnpackedMember, ...] = ()
     caveats: tuple[Caveat, ...] = ()
