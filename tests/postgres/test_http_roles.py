@@ -18,6 +18,7 @@ from tests.fakes.http import MATRIX, PASSWORD, Api, Office, make_parts, open_off
 VIEWER_MAY_POST = {
     "/api/documents/search",
     "/api/ask",
+    "/api/documents/{document_id}/extract",
     "/api/tables/query",
     "/api/tables/insights",
     "/api/tables/picture",
