@@ -294,6 +294,7 @@ def test_an_archive_whose_first_file_is_a_pdf_is_an_archive(tmp_path: Path) -> N
     (tmp_path / "a.zip").write_bytes(zip_bytes({"a.pdf": b"%PDF-1.4 x"}))
     assert sniff_kind(tmp_path / "a.zip") is Kind.ZIP
     assert sniff_kind(tar(tmp_path / "a.tar", ("a.pdf", b"%PDF-1.4 x"))) is Kind.TAR
+    assert sniff_kind(tar(tmp_path / "b.tar", ("BM.txt", b"x"))) is Kind.TAR
 
 
 def test_what_is_attached_to_a_message_of_outlook_comes_out(tmp_path: Path) -> None:

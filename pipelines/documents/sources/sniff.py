@@ -218,7 +218,9 @@ def wide_encoding(head: bytes) -> str | None:
 
 def _by_magic(path: Path, head: bytes, named: Kind | None) -> Kind | None:
     """The kind that the signature tells; None for texts and for what has no signature."""
-    if b"%PDF-" in head[:1024] and not head.startswith(_ZIP) and head[257:262] != _TAR_MARK:  # their first file is one
+    if head[257:262] == _TAR_MARK:  # what comes before is its first file's name
+        return None
+    if b"%PDF-" in head[:1024] and not head.startswith(_ZIP):  # its first file is one
         return Kind.PDF
     if head.startswith(_IMAGES) or (head[4:8] == b"ftyp" and head[8:12] in _STILLS):
         return Kind.IMAGE
