@@ -138,7 +138,11 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     assert "_hnsw" not in plan and "Seq Scan on embeddings" not in plan
     ids = [row[0] for row in admin.execute("select id from document_chunks limit 10")]
     plan = await explain(pool, big, "passages", values(big, generation, ids=ids))
-    assert "document_chunks_pkey" in plan and ("documents_pkey" in plan or "documents_of_workspace" in plan) and "pages" not in plan
+    assert (
+        "document_chunks_pkey" in plan
+        and ("documents_pkey" in plan or "documents_of_workspace" in plan)
+        and "pages" not in plan
+    )
     plan = await explain(pool, big, "resolve", values(big, generation))
     assert "documents_workspace_id_upload_date_id_idx" in plan and "Sort" not in plan
     plan = as_owner(admin, big, "holding_literally", {"codes": "array['word1']", "phrases": "array['word1 word2']"})
