@@ -32,7 +32,7 @@ BEHAVIOURS = {
         "pipelines/documents/extract/sheets/number_format.py::format_number"
     ),
     "Letters of Outlook (.msg) are read": "pipelines/documents/extract/mail/msg.py::open_msg",
-    "The reading order of a PDF page with columns": "pipelines/documents/extract/pdf/columns.py::find_columns",
+    "The reading order of a page with columns": "pipelines/documents/layout/reading_order.py::column_blocks",
     "A PDF page that is a scan with a stamp on it is sent to OCR": (
         "pipelines/documents/extract/pdf/scans.py::PictureReading"
     ),
