@@ -70,9 +70,9 @@ def test_parquet_writes_a_file_a_table_of_the_workspace_or_of_one_document(
     tables = ("pages", "words", "blocks", "cells", "chunks")
     assert [Path(one["file"]).name for one in files] == [f"{table}.parquet" for table in tables]
     asked = [call.path for call in api.of("GET /api/documents/export")]
-    assert [("vectors=true" in path, "table=chunks" in path) for path in asked] == [(False, False)] * 3 + [(True, True)]
+    assert [("vectors=true" in path, "table=chunks" in path) for path in asked] == [(False, False)] * 4 + [(True, True)]
     assert run_command(["export", "--parquet", "one", "--document", "minutes.pdf"]) == 0
-    assert len(api.of(EXPORT)) == 4
+    assert len(api.of(EXPORT)) == 5
 
 
 def test_what_breaks_off_leaves_no_file_and_no_half_of_one(
