@@ -7,6 +7,7 @@ from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from pipelines.documents.store.members import MemberDocuments
 
 
 class AgentLinks:
@@ -14,13 +15,20 @@ class AgentLinks:
 
     def __init__(self, database: Database) -> None:
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
+        self._members = MemberDocuments()
 
     async def link(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
-        """Link all of them or none; returns how many are new. Raises NotFound: one of the documents is not there."""
+        """Link all of them with what came out of them, or none; returns how many are new.
+
+        Raises NotFound: one of the documents is not there.
+        """
         return await self._change_links(tx, scope, "link", agent, documents)
 
     async def unlink(self, tx: Transaction, scope: Scope, agent: str, documents: Sequence[str]) -> int:
-        """Take all of them away or none; returns how many there were. Raises NotFound: one is not there."""
+        """Take all of them away with what came out of them, or none; returns how many there were.
+
+        Raises NotFound: one is not there.
+        """
         return await self._change_links(tx, scope, "unlink", agent, documents)
 
     async def documents(
@@ -46,7 +54,8 @@ class AgentLinks:
         missing = await tx.all(self._sql["missing"], documents=list(documents), workspace=scope.workspace)
         if missing:
             raise NotFound(f"document {missing[0]['id']}")
-        changed = await tx.run(self._sql[name], agent=agent, documents=list(documents), workspace=scope.workspace)
+        family = await self._members.family(tx, scope, documents)
+        changed = await tx.run(self._sql[name], agent=agent, documents=family, workspace=scope.workspace)
         if changed:
             await mark_corpus_changed(tx, scope)
         return changed

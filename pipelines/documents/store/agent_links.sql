@@ -2,16 +2,11 @@
 select wanted.id from unnest(%(documents)s::text[]) as wanted(id)
 where not exists (select 1 from documents d where d.id = wanted.id and d.workspace_id = %(workspace)s);
 
--- link: Link documents, and what came out of them, to an agent; what is linked stays so.
-with recursive family (id) as (
-    select d.id from documents d where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s
-    union
-    select d.id from documents d join family f on d.parent_id = f.id where d.workspace_id = %(workspace)s)
+-- link: Link documents to an agent; what is linked stays so.
 insert into document_agent_links (agent_id, document_id, tenant_id, workspace_id)
 select a.id, d.id, d.tenant_id, d.workspace_id from documents d
-join family f on f.id = d.id
 join agents a on a.id = %(agent)s::uuid and a.workspace_id = d.workspace_id
-where d.workspace_id = %(workspace)s
+where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s
 on conflict do nothing;
 
 -- auto_link: Link a new upload to the agents that take every upload.
@@ -37,10 +32,6 @@ where d.workspace_id = %(workspace)s
   and exists (select from document_agent_links l
               where l.agent_id = %(agent)s::uuid and l.document_id = d.id and l.workspace_id = d.workspace_id) = %(linked)s;
 
--- unlink: Take documents, and what came out of them, from an agent.
-with recursive family (id) as (
-    select d.id from documents d where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s
-    union
-    select d.id from documents d join family f on d.parent_id = f.id where d.workspace_id = %(workspace)s)
+-- unlink: Take documents from an agent.
 delete from document_agent_links l
-where l.agent_id = %(agent)s::uuid and l.document_id in (select id from family) and l.workspace_id = %(workspace)s;
+where l.agent_id = %(agent)s::uuid and l.document_id = any(%(documents)s) and l.workspace_id = %(workspace)s;

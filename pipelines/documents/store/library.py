@@ -138,7 +138,10 @@ class DocumentLibrary:
     async def impact(self, scope: Scope, document: str) -> DeletionImpact:
         """Count what a deletion would take along. Raises NotFound: no such document."""
         async with self._db.transaction(scope) as tx:
-            return await self._deletion_impact(tx, scope, document)
+            family = await self._members.family(tx, scope, [document])
+            if not family:
+                raise NotFound(f"document {document}")
+            return await self._deletion_impact(tx, scope, document, family)
 
     async def delete(self, tx: Transaction, scope: Scope, document: str) -> tuple[DeletionImpact, list[str]]:
         """Remove it with its members and everything that hangs on them. Raises NotFound: no such document.
@@ -150,8 +153,9 @@ class DocumentLibrary:
         await lock_corpus(tx, scope)
         if await tx.one(self._sql["lock"], **named) is None:
             raise NotFound(f"document {document}")
-        impact = await self._deletion_impact(tx, scope, document)
-        locations = await self._members.delete(tx, scope, await self._members.family(tx, scope, document))
+        family = await self._members.family(tx, scope, [document])
+        impact = await self._deletion_impact(tx, scope, document, family)
+        locations = await self._members.delete(tx, scope, family)
         await mark_corpus_changed(tx, scope)
         return impact, locations
 
@@ -215,13 +219,11 @@ class DocumentLibrary:
             raise NotFound(f"document {document}")
         return row
 
-    async def _deletion_impact(self, tx: Transaction, scope: Scope, document: str) -> DeletionImpact:
-        named = {"document": document, "workspace": scope.workspace}
-        if not (family := await self._members.family(tx, scope, document)):
-            raise NotFound(f"document {document}")
-        row = await tx.one(self._sql["impact"], documents=family, workspace=scope.workspace)
-        assert row is not None
-        agents = await tx.all(self._sql["agents_of"], **named)
+    async def _deletion_impact(
+        self, tx: Transaction, scope: Scope, document: str, family: Sequence[str]
+    ) -> DeletionImpact:
+        row = await tx.only(self._sql["impact"], documents=list(family), workspace=scope.workspace)
+        agents = await tx.all(self._sql["agents_of"], document=document, workspace=scope.workspace)
         return DeletionImpact(**row, members=len(family) - 1, agents=tuple(agent["name"] for agent in agents))
 
 

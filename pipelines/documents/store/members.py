@@ -38,9 +38,9 @@ class MemberDocuments:
         """Nothing is asked yet."""
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def family(self, tx: Transaction, scope: Scope, document: str) -> list[str]:
-        """The document, its members, and theirs; nothing where it is not there."""
-        rows = await tx.all(self._sql["family"], document=document, workspace=scope.workspace)
+    async def family(self, tx: Transaction, scope: Scope, documents: Sequence[str]) -> list[str]:
+        """The documents, their members, and theirs, each once; without those that are not there."""
+        rows = await tx.all(self._sql["family"], documents=list(documents), workspace=scope.workspace)
         return [row["id"] for row in rows]
 
     async def tree_usage(self, tx: Transaction, scope: Scope, job: str, document: str) -> TreeUsage:
@@ -73,10 +73,9 @@ class MemberDocuments:
     ) -> list[str]:
         """Delete members that the container does not have any more; where their bytes are, for after the commit."""
         rows = await tx.all(self._sql["missing"], parent=parent, workspace=scope.workspace, kept=list(kept))
-        gone = [one for row in rows for one in await self.family(tx, scope, row["id"])]
-        if not gone:
+        if not rows:
             return []
-        locations = await self.delete(tx, scope, gone)
+        locations = await self.delete(tx, scope, await self.family(tx, scope, [row["id"] for row in rows]))
         await mark_corpus_changed(tx, scope)
         return locations
 

@@ -1,7 +1,7 @@
--- family: A document with its members, and theirs.
+-- family: Documents with their members, and theirs; each once.
 with recursive family (id) as (
-    select d.id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s
-    union all
+    select d.id from documents d where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s
+    union
     select d.id from documents d join family f on d.parent_id = f.id where d.workspace_id = %(workspace)s)
 select id from family;
 
