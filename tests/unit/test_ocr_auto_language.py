@@ -13,7 +13,7 @@ from pipelines.documents.document import Box, CaveatKind, EngineAttempt, Page, W
 from pipelines.documents.ocr.languages.auto_reading import MOST_OPEN, AutoLanguageReader
 from pipelines.documents.ocr.languages.first_languages import FirstLook
 from pipelines.documents.ocr.languages.scripts import identify_language, script_of_text
-from pipelines.documents.ocr.preprocess import unrepaired_page
+from pipelines.documents.ocr.preprocess import PreparedPage, unrepaired_page
 from pipelines.documents.ocr.reading import EngineMissing, Picture, TextLine, mean_confidence
 from tests.fakes.ocr import CRASH, MISSING, FakeClock, FakeEngine, line
 from tests.unit.test_ocr_cascade import page_picture
@@ -49,6 +49,7 @@ class FakeCascade:
     clock: FakeClock = field(default_factory=FakeClock)
     costs: float = 0.0
     deadlines: list[float] = field(default_factory=list)
+    views: list[PreparedPage | None] = field(default_factory=list)
 
     def close(self) -> None:
         self.closed.append("+".join(self.settings.languages))
@@ -60,7 +61,9 @@ class FakeCascade:
         dpi: int | None = None,
         look: FirstLook | None = None,
         deadline: float = math.inf,
+        view: PreparedPage | None = None,
     ) -> Page:
+        self.views.append(view)
         key = "+".join(self.settings.languages), self.settings.strategy
         self.asked.append(key)
         self.deadlines.append(deadline)
@@ -70,7 +73,7 @@ class FakeCascade:
             raise told
         lines: tuple[TextLine, ...] = tuple(line(text, told[1]) for text in told[0].splitlines())
         if look is not None:
-            look(unrepaired_page(image, dpi), lines, seconds=9)
+            look(view or unrepaired_page(image, dpi), lines, seconds=9)
         told = self.finished.get(key, told)
         lines = tuple(line(text, told[1]) for text in told[0].splitlines())
         engine = "paddle" if key[1] == "paddle" else "tesseract"
@@ -94,11 +97,12 @@ class Workbench:
     clock: FakeClock = field(default_factory=FakeClock)
     costs: float = 0.0  # of each reading
     deadlines: list[float] = field(default_factory=list)
+    views: list[PreparedPage | None] = field(default_factory=list)  # that each reading was given
 
     def make(self) -> AutoLanguageReader:
         def build(settings: OcrSettings) -> FakeCascade:
             told = (self.readings, self.asked, self.downwards, self.closed, self.finished)
-            return FakeCascade(settings, *told, self.clock, self.costs, self.deadlines)
+            return FakeCascade(settings, *told, self.clock, self.costs, self.deadlines, self.views)
 
         return AutoLanguageReader(self.settings, self.detector, lambda: self.installed, build, self.clock)
 
@@ -113,6 +117,13 @@ def seen_as(script: str | Exception) -> FakeEngine:
 
 def languages_of(page: Page) -> str:
     return next(one.languages for one in page.attempts if one.kept)
+
+
+def test_the_picture_is_prepared_once_for_all_tries() -> None:
+    bench = Workbench({("eng", "cascade"): (AS_ENGLISH, 0.8), ("deu", "cascade"): (GERMAN, 0.9)}, ("deu", "eng"))
+    bench.read()
+    first, second = bench.views
+    assert first is None and second is not None
 
 
 def test_english_is_read_once_in_english() -> None:

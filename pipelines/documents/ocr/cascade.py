@@ -112,10 +112,12 @@ class OcrCascade:
         dpi: int | None = None,
         look: FirstLook | None = None,
         deadline: float = math.inf,
+        view: PreparedPage | None = None,
     ) -> Page:
         """Read one page: its picture, 1-based number, and dots per inch where known.
 
         `deadline`, by `cpu_clock`, is that of a page which is tried in several ways; none costs more than its limit.
+        `view` is the picture as an earlier try has prepared it.
 
         Raises:
             Unreadable: timeout, crashed (retryable) or bomb.
@@ -127,7 +129,7 @@ class OcrCascade:
             raise Unreadable(FailureReason.BOMB, f"{width} × {height} pixels; the limit is {self._settings.max_pixels}")
         if not height or not width:
             return Page(number, "", engine=self._first_engine, confidence=0.0)
-        view = preprocess.prepare_page(image, dpi, self._settings.max_pixels)
+        view = view or preprocess.prepare_page(image, dpi, self._settings.max_pixels)
         deadline = min(deadline, self._cpu_clock() + self._settings.engine_seconds)
         work = _Work(view, deadline, self._cpu_clock, look=look)
         if self._settings.strategy == "easyocr":

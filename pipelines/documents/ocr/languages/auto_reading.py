@@ -90,6 +90,7 @@ class _PageWork:
     number: int
     dpi: int | None
     deadline: float  # by the reader's CPU clock
+    view: PreparedPage | None = None  # the picture as the first try has prepared it, for those that follow
     found: FirstReading | None = None  # where its letters are in doubt
     noted: list[EngineAttempt] = field(default_factory=list)  # what was tried in vain
 
@@ -114,6 +115,7 @@ class PageCascade(Protocol):
         dpi: int | None = None,
         look: FirstLook | None = None,
         deadline: float = math.inf,
+        view: PreparedPage | None = None,
     ) -> Page:
         """As `OcrCascade.read`."""
 
@@ -190,6 +192,7 @@ class AutoLanguageReader:
 
     def _look(self, work: _PageWork, view: PreparedPage, lines: tuple[TextLine, ...], *, seconds: float) -> None:
         """Judge the first reading. Raises ReadInstead: the page reads better in another language, or other letters."""
+        work.view = view
         text, sure = "\n".join(line.text for line in lines), mean_confidence(lines)
         if sure >= UNSURE:
             if (choice := self._other_latin(text, self._first)) is not None:
@@ -301,7 +304,7 @@ class AutoLanguageReader:
             return None
         look = partial(_refuse_worse, least) if check and choice.strategy != "paddle" else None
         try:
-            page = self._reader(choice).read(work.image, work.number, work.dpi, look=look, deadline=work.deadline)
+            page = self._reader(choice).read(work.image, work.number, work.dpi, look, work.deadline, work.view)
         except (NotItsLanguage, Unreadable, EngineMissing):
             return None
         return None if (page.confidence or 0.0) < least else _with_languages(page, choice.languages)
