@@ -97,7 +97,7 @@ class VisionStep:
         return read
 
     def _is_shown(self, page: Page, forced: bool) -> bool:
-        if page.failure is not None or page.confidence is None or page.engine in ("native", "none"):
+        if page.failure is not None or page.confidence is None or page.is_native or page.engine == "none":
             return False
         native = sum(word.confidence == 1.0 for word in page.words)
         if native > NATIVE_SHARE * len(page.words):
