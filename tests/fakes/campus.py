@@ -42,8 +42,7 @@ class Campus:
         for lane in JobLane:
             while job := await self.worker.jobs.claim("worker-1", lane, 60):
                 runner = self.worker.runner()
-                while not (await runner.turn(job, await self.worker.recipe(), lambda: False)).ended:
-                    job = await self.worker.jobs.reload(job)
+                await self.worker.finish(job, runner)
 
     async def scan(self, **files: str) -> None:
         """Write files into a folder and let the agent have them."""

@@ -169,10 +169,16 @@ class Bench:
         self, lane: JobLane = JobLane.BULK, stopped: Callable[[], bool] = lambda: False, owner: str = "worker-1"
     ) -> JobId:
         """Claim the next job and work until it ends."""
-        job, runner = await self.claim(owner, lane), self.runner()
+        job = await self.claim(owner, lane)
+        await self.finish(job, self.runner(), stopped)
+        return job.lease.job
+
+    async def finish(
+        self, job: ClaimedJob, runner: IngestionRunner, stopped: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Work at a claimed job until it ends."""
         while not (await runner.turn(job, await self.recipe(), stopped)).ended:
             job = await self.jobs.reload(job)
-        return job.lease.job
 
     async def scan(self, scope: Scope, folder: Path) -> JobId:
         await self.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})

@@ -674,8 +674,7 @@ async def test_a_correction_made_while_a_changed_source_is_read_is_not_put_on_it
     stages.index = index  # type: ignore[method-assign]
     desk.worker.stages = stages
     runner = desk.worker.runner()
-    while not (await runner.turn(job, await desk.worker.recipe(), lambda: False)).ended:
-        job = await desk.worker.jobs.reload(job)
+    await desk.worker.finish(job, runner)
     assert corrected and (await desk.client.get(f"/api/jobs/{sent.json()['job_id']}")).json()["state"] == "completed"
     one, two, _ = await texts(desk)
     assert "1812" in one and two.splitlines()[0] == "The lamp bums whale oil."
@@ -738,8 +737,7 @@ async def test_a_page_that_was_read_again_and_waits_for_its_index_gets_the_corre
     stages.index = index  # type: ignore[method-assign]
     desk.worker.stages = stages
     runner = desk.worker.runner()
-    while not (await runner.turn(job, await desk.worker.recipe(), lambda: False)).ended:
-        job = await desk.worker.jobs.reload(job)
+    await desk.worker.finish(job, runner)
     assert corrected and (await desk.client.get(f"/api/jobs/{sent.json()['job_id']}")).json()["state"] == "completed"
     one, *_ = await texts(desk)
     assert one.splitlines()[1] == "Its keeper was Anna Berg." and "wintcr" in one

@@ -171,8 +171,7 @@ async def test_killed_in_the_middle_of_the_write_leaves_nothing_of_it(
         await runner.turn(job, await opening.recipe(), lambda: False)
     assert await parents(opening, scope) == {}, "the archive itself is not settled without its members"
     monkeypatch.undo()
-    while not (await runner.turn(job, await opening.recipe(), lambda: False)).ended:
-        job = await opening.jobs.reload(job)
+    await opening.finish(job, runner)
     assert await parents(opening, scope) == ALL
 
 
@@ -332,8 +331,7 @@ async def test_an_archive_that_is_deleted_while_it_is_read_leaves_no_members(
     library = DocumentLibrary(opening.database)
     async with opening.database.transaction(scope) as tx:
         await library.delete(tx, scope, document_id(scope.workspace, f"file:{box}/docs.zip"))
-    while not (await runner.turn(job, await opening.recipe(), lambda: False)).ended:
-        job = await opening.jobs.reload(job)
+    await opening.finish(job, runner)
     assert await parents(opening, scope) == {}
 
 
@@ -433,6 +431,5 @@ async def test_a_disk_without_room_loses_no_member_and_is_not_filled_by_what_wai
         await runner.turn(job, await opening.recipe(), lambda: False)
     assert stored_bytes(tmp_path) == [] and await parents(opening, scope) == {}
     free[0] = 500
-    while not (await runner.turn(job, await opening.recipe(), lambda: False)).ended:
-        job = await opening.jobs.reload(job)
+    await opening.finish(job, runner)
     assert await parents(opening, scope) == ALL

@@ -164,8 +164,7 @@ async def test_in_01_the_number_of_pages_decides_which_way(
     )
     await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
     job = await ledger.claim()
-    while not (await runner.turn(job, await ledger.recipe(), lambda: False)).ended:
-        job = await ledger.jobs.reload(job)
+    await ledger.finish(job, runner)
     assert {name: way.read_pages for name, way in ways.items()} == {"here": 0, "bulk": 0} | {chosen: 6}
 
 
