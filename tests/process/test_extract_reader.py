@@ -48,6 +48,21 @@ def test_survey_then_pages_then_a_picture(three_frames: Path) -> None:
         assert survey.pages == 3 and reader.child == child
 
 
+def test_an_idle_reader_and_one_of_texts_hold_no_ocr(tmp_path: Path) -> None:
+    path = tmp_path / "note.txt"
+    path.write_text("Nothing in here is a picture.\n", encoding="utf-8")
+    with DocumentReader(ReadSettings(), OcrSettings()) as reader:
+        reader.warm_up()
+        maps = Path(f"/proc/{reader.child}/maps")
+        assert "/python" in maps.read_text() and "/cv2/" not in maps.read_text()
+        assert next(reader.read(path, Kind.TEXT, [1])).text == "Nothing in here is a picture."
+        assert "/cv2/" not in maps.read_text()
+        page = tmp_path / "page.png"
+        files.picture(size=(300, 200)).save(page)
+        list(reader.read(page, Kind.IMAGE, [1]))
+        assert "/cv2/" in maps.read_text()
+
+
 def test_a_page_that_hangs_or_kills_its_process_fails_alone_and_a_kill_from_outside_fails_none(tmp_path: Path) -> None:
     path = tmp_path / "nine.tiff"
     first, *rest = (files.picture(size=(300 + number, 200)) for number in range(1, 10))

@@ -228,11 +228,14 @@ def make_extraction_worker(
     step_back(priority)
     from pipelines.documents.extract.extraction_worker import ExtractionWorker
 
-    if make_engine is None:
-        from pipelines.documents.ocr.languages.auto_reading import build_page_reader
+    return ExtractionWorker(read, ocr, make_engine or _load_page_reader)
 
-        make_engine = build_page_reader
-    return ExtractionWorker(read, ocr, make_engine)
+
+def _load_page_reader(ocr: OcrSettings) -> PageImageReader:
+    """The OCR cascade, imported at the first picture: it is half of what an idle child would hold."""
+    from pipelines.documents.ocr.languages.auto_reading import build_page_reader
+
+    return build_page_reader(ocr)
 
 
 def extraction_fingerprint(read: ReadSettings, ocr: OcrSettings) -> str:

@@ -11,7 +11,6 @@ from cluster.basics.errors import Invalid
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import EnqueuedJob, JobLane, JobState
-from pipelines.documents.ocr.easyocr import refuse_without_models
 from pipelines.documents.ocr.languages.first_languages import first_languages
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.chunk_strategies import ChunkStrategies
@@ -139,6 +138,8 @@ async def _request_of(parts: AppDependencies, me: WorkspaceMember, asked: Readin
         raise Invalid("an encoding is of the whole text", fix="Leave pages out, or the encoding.")
     languages = await check_languages(parts.ocr, asked.languages)
     if asked.strategy == "easyocr":
+        from pipelines.documents.ocr.easyocr import refuse_without_models  # OpenCV comes with it: 20 MB of a gateway
+
         chosen = first_languages(
             languages or await OcrLanguages(parts.database).current(me.scope) or parts.ocr.languages
         )
