@@ -130,24 +130,25 @@ async def test_the_budget_of_a_job_and_of_a_day_is_shared_and_never_exceeded(
     assert "one day" in await budget.take(scope, OTHER[:-1] + "c", 1000), "and a day has no more for that"
 
 
+@pytest.mark.parametrize("engine", ["vision", "vision+human"])
 async def test_a_retry_while_the_model_is_away_leaves_what_it_has_read(
-    ledger: Bench, scope: Scope, tmp_path: Path
+    ledger: Bench, scope: Scope, tmp_path: Path, engine: str
 ) -> None:
     model, ledger.reader = Model(away=False), WeakReader()
     ledger.vision = step_of(model)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text(TEXT)
     job = await ledger.scan(scope, tmp_path / "in")
-    doubt = """update pages set caveats = '[{"kind": "reading_weak", "detail": "", "weight": "unsure", "count": 1}]'
-        where engine = 'vision' returning id"""
-    (page,) = await ledger.rows(scope, doubt)
+    doubt = """update pages set caveats = '[{"kind": "reading_weak", "detail": "", "weight": "unsure", "count": 1}]',
+        engine = %(engine)s where engine = 'vision' returning id"""
+    (page,) = await ledger.rows(scope, doubt, engine=engine)
     await ledger.rows(scope, "update units set outcome = 'degraded' where key = %(key)s returning key", key=page["id"])
     model.away = True
     await retry_degraded(ledger, scope, job)
     await ledger.run()
     assert model.looked == [2, 2]
     (page,) = await ledger.rows(scope, "select engine, text from pages where number = 2")
-    assert (page["engine"], page["text"]) == ("vision", "in clear")
+    assert (page["engine"], page["text"]) == (engine, "in clear")
 
 
 async def test_a_job_that_stops_while_a_model_looks_leaves_its_pages_to_be_read(

@@ -125,7 +125,8 @@ on conflict (version_id, number) do update set
     caveats = excluded.caveats, reading = excluded.reading, read_at = now(), revision = pages.revision + 1,
     reviewed_at = case when pages.text = excluded.text then pages.reviewed_at end,
     reviewed_by = case when pages.text = excluded.text then pages.reviewed_by end
-where pages.engine <> 'vision' or excluded.engine = 'vision' or pages.fingerprint <> excluded.fingerprint;
+where pages.engine not in ('vision', 'vision+human') or excluded.engine in ('vision', 'vision+human')
+      or pages.fingerprint <> excluded.fingerprint;
 
 -- load_pages: The stored pages of a version in order.
 select number, text, words, engine, confidence, attempts, ms, failure, caveats from pages
