@@ -28,11 +28,12 @@ UKRAINIAN = "Київ є столицею та найбільшим містом
 CHINESE = "本合同有效期为两年未经双方书面同意不得续签买方应在月底前付清全部款项"
 
 
-def place_words(text: str, downwards: bool) -> tuple[Word, ...]:
-    """A word a sign, in one line or one column."""
+def place_words(text: str, downwards: bool, sure: float) -> tuple[Word, ...]:
+    """A word a sign, in one line or one column; what is no letter is doubtful."""
     at = [(0.5, n / 100) if downwards else (n / 100, 0.5) for n in range(len(text))]
     return tuple(
-        Word(sign, n, Box(x, y, x + 0.01, y + 0.01), 0.9) for n, (sign, (x, y)) in enumerate(zip(text, at, strict=True))
+        Word(sign, n, Box(x, y, x + 0.01, y + 0.01), sure if sign.isalpha() else 0.5)
+        for n, (sign, (x, y)) in enumerate(zip(text, at, strict=True))
     )
 
 
@@ -50,6 +51,7 @@ class FakeCascade:
     costs: float = 0.0
     deadlines: list[float] = field(default_factory=list)
     views: list[PreparedPage | None] = field(default_factory=list)
+    letters: float = 0.95  # confidence of each
 
     def close(self) -> None:
         self.closed.append("+".join(self.settings.languages))
@@ -78,7 +80,7 @@ class FakeCascade:
         lines = tuple(line(text, told[1]) for text in told[0].splitlines())
         engine = "paddle" if key[1] == "paddle" else "tesseract"
         attempt = EngineAttempt(engine, told[1], 0, True)
-        words = place_words(told[0], self.downwards)
+        words = place_words(told[0], self.downwards, self.letters)
         return Page(number, told[0], words, engine, mean_confidence(lines), (attempt,))
 
 
@@ -98,11 +100,12 @@ class Workbench:
     costs: float = 0.0  # of each reading
     deadlines: list[float] = field(default_factory=list)
     views: list[PreparedPage | None] = field(default_factory=list)  # that each reading was given
+    letters: float = 0.95
 
     def make(self) -> AutoLanguageReader:
         def build(settings: OcrSettings) -> FakeCascade:
             told = (self.readings, self.asked, self.downwards, self.closed, self.finished)
-            return FakeCascade(settings, *told, self.clock, self.costs, self.deadlines, self.views)
+            return FakeCascade(settings, *told, self.clock, self.costs, self.deadlines, self.views, self.letters)
 
         return AutoLanguageReader(self.settings, self.detector, lambda: self.installed, build, self.clock)
 
@@ -225,6 +228,16 @@ def test_a_bad_scan_in_latin_letters_that_looks_like_another_script_is_still_rea
     hopeless = {("eng", "cascade"): ("~ ;", 0.3), ("eng", "paddle"): (ENGLISH, 0.95)}
     page = Workbench(hopeless, ("eng",), seen_as("Arabic")).read()
     assert (page.text, languages_of(page)) == (ENGLISH, "eng")
+
+
+@pytest.mark.parametrize(("letters", "kept"), [(0.92, True), (0.87, False)])
+def test_of_doubtful_letters_paddle_has_to_be_sure_of_the_letters_not_of_rows_of_stars(
+    letters: float, kept: bool
+) -> None:
+    receipt = f"{ENGLISH} {'*' * 60}"
+    readings = {("eng", "cascade"): ("~ ;", 0.3), ("eng", "paddle"): (receipt, 0.82)}
+    page = Workbench(readings, ("eng",), seen_as("Greek"), letters=letters).read()
+    assert page.text == (receipt if kept else "")
 
 
 @pytest.mark.parametrize("script", ["Arabic", "Latin", "", "Thai"])

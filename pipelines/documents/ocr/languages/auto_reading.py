@@ -38,7 +38,9 @@ from pipelines.documents.ocr.tesseract import TesseractEngine
 # forms in English to more.
 HOPELESS: Final = 0.5
 GAIN: Final = 0.15  # of confidence, by which a page in other letters reads better with the data of its own
-SURE_PADDLE: Final = 0.85  # PP-OCR's of a page; .99 where it knows the letters, of Greek .76
+# PP-OCR's confidence of the letters of a page. Of receipts in letters that it knows it is .92 and more, though their
+# rows of stars and dashes are doubtful; of rendered pages in scripts that it never learnt at most .87 (Greek).
+SURE_PADDLE: Final = 0.9
 MOST_OPEN: Final = 7  # readers with processes of their own, some 100 MB each; the longest unused one is ended
 MOST_TRIED: Final = 5  # languages of one page; each costs a reading
 # Probability from which on words tell a language that the page was not read in: data of Russian turn Ukrainian into
@@ -274,7 +276,7 @@ class AutoLanguageReader:
 
     def _try_paddle(self, work: _PageWork) -> Page | None:
         """The page by PP-OCR, which needs no data; None where it sees few letters, or is not sure of them."""
-        page = self._try_choice(LanguageChoice(self._first, "paddle"), SURE_PADDLE, work)
+        page = self._try_choice(LanguageChoice(self._first, "paddle"), HOPELESS, work)
         if page is None or not _is_legible(page):
             return None
         found = identify_language(page.text)
@@ -346,8 +348,19 @@ def _is_legible(page: Page) -> bool:
 
     Of letters that it never learnt PP-OCR writes marks and blanks, and of Greek its unaccented half: it has to be sure.
     """
-    least = SURE_PADDLE if "paddle" in page.engine else HOPELESS
-    return (page.confidence or 0.0) >= least and sum(map(str.isalpha, page.text)) >= FEW_LETTERS
+    paddle_read = "paddle" in page.engine
+    sure = _letter_confidence(page) >= SURE_PADDLE if paddle_read else (page.confidence or 0.0) >= HOPELESS
+    return sure and sum(map(str.isalpha, page.text)) >= FEW_LETTERS
+
+
+def _letter_confidence(page: Page) -> float:
+    """Mean confidence of the words that hold letters, each by its length; 0 without such a word.
+
+    Words of marks alone (rows of stars, rules) tell nothing about the script of a page.
+    """
+    words = [word for word in page.words if any(map(str.isalpha, word.text))]
+    size = sum(len(word.text) for word in words)
+    return sum(word.confidence * len(word.text) for word in words) / size if size else 0.0
 
 
 def _told(found: FirstReading, languages: Sequence[str]) -> tuple[str, str]:
