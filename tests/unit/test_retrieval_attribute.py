@@ -17,6 +17,7 @@ The pump weighs 12 kilograms without oil. It is shipped on a wooden pallet by Me
 |------|--------|-----------|
 | Turin | Via Roma 5 | 0891-273011 |
 | Genoa | Via Po 9 | 0891-273012 |
+| Pavia | Door No. 11 | 0891-273013 |
 
 - **Oil Exchange Procedure:**
   - Drain the tank before any other oil is filled in.
@@ -24,6 +25,21 @@ The pump weighs 12 kilograms without oil. It is shipped on a wooden pallet by Me
 The pump is not suitable for drinking water but suitable for oil.
 Meyer sold the licence to Kessler on 5 June. The board approved the budget for the new hall in Turin.
 The motor weighs 40 kilograms and the frame weighs 90 kilograms.
+
+## Spare parts
+
+Order from the nearest:
+
+- Depot in Pavia
+- Or write to the Meyer workshop (see the card in the lid)
+
+### Delivered with each
+- Ceramic seal of 12 millimetres
+- Brass valve of 30 millimetres
+- Steel lever
+
+- **Turin office**
+  by post at Via Roma 5, gate 7
 """
 OTHER = "The compressor weighs 50 kilograms. Its tank is tested every five years by an authorised inspector."
 
@@ -55,6 +71,10 @@ def passages(question: str = "What about it?") -> PassageSentences:
             ["| City | Branch | Telephone |", "| Turin | Via Roma 5 | 0891-273011 |"],
         ),
         (
+            "The telephone of the branch in Pavia, Door No. 11, is 0891-273013.",
+            ["| City | Branch | Telephone |", "| Pavia | Door No. 11 | 0891-273013 |"],
+        ),
+        (
             "The pump is not suitable for drinking water but suitable for oil",
             ["The pump is not suitable for drinking water but suitable for oil."],
         ),
@@ -62,6 +82,21 @@ def passages(question: str = "What about it?") -> PassageSentences:
         (
             "The P-7 is shipped on a wooden pallet by Meyer & Sons.",  # named by the title above
             ["# Manual of the pump P-7", "It is shipped on a wooden pallet by Meyer & Sons."],
+        ),
+        (
+            "Order from the nearest: Depot in Pavia, or write to the Meyer workshop (see the card in the lid).",
+            [
+                "Order from the nearest:\n\n- Depot in Pavia\n"
+                "- Or write to the Meyer workshop (see the card in the lid)"
+            ],
+        ),
+        (
+            "It comes with a ceramic seal of 12 millimetres, a brass valve of 30 millimetres and a steel lever.",
+            ["- Ceramic seal of 12 millimetres\n- Brass valve of 30 millimetres\n- Steel lever"],
+        ),
+        (
+            "The Turin office gets its post at Via Roma 5, gate 7.",
+            ["- **Turin office**\n  by post at Via Roma 5, gate 7"],
         ),
     ],
 )
@@ -85,6 +120,11 @@ def test_a_claim_is_given_the_sentence_that_says_it(claim: str, said_by: list[st
         "The telephone of the branch in Turin is 0891-273012.",
         "Drain the tank after any other oil is filled in.",
         "The pump weighs 12 kilograms and has a warranty and a certificate.",
+        "It comes with a ceramic seal of 30 millimetres, a brass valve of 12 millimetres and a steel lever.",
+        "It comes with a ceramic valve of 12 millimetres, a brass seal of 30 millimetres and a steel lever.",
+        "It comes with a ceramic seal of 12 millimetres, a brass valve of 30 millimetres and a copper lever.",
+        "It comes with a ceramic seal of 12 millimetres, no brass valve of 30 millimetres and a steel lever.",
+        "Order from the nearest: Depot in Pavia, or write to the Kessler workshop (see the card in the lid).",
         "The compressor is drained before any other oil is filled in by an inspector.",  # of two documents
         "Oil Exchange Procedure: Contacts",
         "# Manual of the pump P-7",

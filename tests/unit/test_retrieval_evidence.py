@@ -1,5 +1,7 @@
 """Sentences of hits, and how well they support an answer."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from pipelines.documents.document import Span
@@ -9,6 +11,7 @@ from serve_apps.retrieval.answers.evidence import (
     ScoredSentence,
     best_sentences,
     cosine_similarities,
+    join_sentences,
     question_coverage,
     split_hits,
     with_list,
@@ -38,6 +41,26 @@ def test_sentences_carry_their_place_on_the_page() -> None:
     ]
     for one in found:
         assert {1: PAGE_1, 2: PAGE_2}[one.page][one.start : one.end] == one.text
+
+
+def test_a_line_set_in_behind_an_item_and_a_row_with_full_stops_are_one_sentence() -> None:
+    page = "- **Pump room**  \n  at the quay\n- Store\nBy the gate.\n\n| Door No. 7. Main Road | 0891 |\nClosed. Sundays too."
+    assert texts(split_hits([hit(page, Span(1, 0, len(page)))])) == [
+        "- **Pump room**  \n  at the quay",
+        "By the gate.",
+        "| Door No. 7. Main Road | 0891 |",
+        "Sundays too.",
+    ]
+
+
+def test_sentences_of_one_span_are_joined_as_they_stand() -> None:
+    whole = hit(PAGE_1, Span(1, 0, len(PAGE_1)))
+    first, second, last = split_hits([whole])
+    joined = join_sentences(first, last, whole)
+    assert joined is not None and PAGE_1[joined.start : joined.end] == joined.text
+    assert joined.text.startswith(first.text) and joined.text.endswith(last.text)
+    assert join_sentences(first, replace(second, page=2), whole) is None
+    assert join_sentences(first, replace(last, end=first.start + LONGEST + 1), whole) is None
 
 
 def test_a_number_sign_makes_a_title_only_as_markdown_has_it() -> None:

@@ -65,3 +65,13 @@ def test_of_a_text_without_end_only_so_much_is_looked_at() -> None:
     assert len(parse_claims("It is red.\n" * 100_000)) == MOST
     (one,) = parse_claims("[" + " " * 10_000 + "It is " + "red " * 100_000)
     assert len(one.text) <= LONGEST
+
+
+def test_what_a_model_says_around_its_source_is_no_part_of_a_claim() -> None:
+    quoting = 'This is found in the first source, which states "The pump weighs 12 kg without oil".'
+    assert parse_claims(quoting) == [
+        ModelClaim("The pump weighs 12 kg without oil", ((ANYWHERE, "The pump weighs 12 kg without oil"),))
+    ]
+    assert parse_claims("The sources say that the pump is red.") == [ModelClaim("The pump is red.", ())]
+    for plain in ("The source code states the version.", "The table stands in the source."):
+        assert parse_claims(plain) == [ModelClaim(plain, ())]

@@ -17,6 +17,7 @@ from serve_apps.retrieval.text.words import NameMention, content_words, find_nam
 # to five companies' documents lose no more than one answer from the right document in a hundred; SQuAD's paragraphs
 # were held out.
 LEAST_SCORE = 0.40
+SURE = 0.75  # from which on a sentence stands though a model found nothing; of most answers it is below 0.6
 LEAST_COVERAGE_ALONE = 0.67  # without an embedder
 # In languages that neither the rules nor the packaged embedder know: the least step of .05 at which, of questions about
 # what is in no document, at most one in five is answered, in German, Spanish, Russian and Arabic each, which agree.

@@ -285,8 +285,8 @@ class DocumentAnswerer:
         if generate.NOTHING in text:
             why = f"{model} found no answer in the passages"
             offered = offered if claims else await self._evidence.score(scope, subject, cited, running)
-            if subject.meant.documents and offered.led_by_field(subject.strange):
-                return None, f"extractive, {why}, and a field of the document that is asked about holds one", dropped
+            if against := offered.reason_to_answer(subject):
+                return None, f"extractive, {why}, and {against}", dropped
             return replace(_not_found_answer(results, why, fallback=fallback), model=model, dropped=dropped), None, ()
         why = "answers the question" if claims else "stands in the passages"
         return None, f"extractive, nothing that {model} said {why}", dropped

@@ -136,6 +136,16 @@ def with_list(sentence: EvidenceSentence, hit: SearchHit) -> EvidenceSentence:
     return sentence
 
 
+def join_sentences(first: EvidenceSentence, last: EvidenceSentence, hit: SearchHit) -> EvidenceSentence | None:
+    """All from the first to the last of them, in one hit, as one quote; None where that is too long or crosses spans."""
+    if last.page != first.page or last.end - first.start > LONGEST:
+        return None
+    for page, offset, text in _span_texts(hit):
+        if page == first.page and offset <= first.start and last.end <= offset + len(text):
+            return replace(first, end=last.end, text=text[first.start - offset : last.end - offset])
+    return None
+
+
 def _span_texts(hit: SearchHit) -> Iterator[tuple[int, int, str]]:
     """(page, offset in the page, text) of each span; a chunk's text is its spans' texts joined by newlines."""
     at = 0
@@ -148,7 +158,8 @@ def _span_texts(hit: SearchHit) -> Iterator[tuple[int, int, str]]:
 def _cut_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
     """Sentences without the white space around them, and whether each is a title; blank lines always end one."""
     for block, after, title in _text_blocks(text):
-        for start, end in sentences(text, block, after):
+        is_row = text.startswith("|", block) and after - block <= LONGEST
+        for start, end in [(block, after)] if is_row else sentences(text, block, after):
             while end - start > LONGEST:
                 line = text.rfind("\n", start, start + LONGEST)
                 stop = line if line > start else start + LONGEST
@@ -158,15 +169,25 @@ def _cut_sentences(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _text_blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Paragraphs, list items, table rows and Markdown titles, and which are those: a sentence crosses none of them."""
+    """Paragraphs, list items, table rows and Markdown titles, and which are those: a sentence crosses none of them.
+
+    A line behind an item, set in from the left, goes on with it.
+    """
     start = at = 0
+    item = False
     for line in text.splitlines(keepends=True):
         title = headings.is_marked(line.strip())
-        if title or line.lstrip()[:1] in ("|", "-", "*", "•", ""):
+        mark = line.lstrip()[:1]
+        if title or mark in ("|", "-", "*", "•", ""):
             if at > start:
                 yield start, at, False
-            yield at, at + len(line), title
-            start = at + len(line)
+            item = not title and mark in ("-", "*", "•")
+            start = at if item else at + len(line)
+            if not item:
+                yield at, at + len(line), title
+        elif item and not line.startswith(("  ", "\t")):
+            yield start, at, False
+            start, item = at, False
         at += len(line)
     if at > start:
         yield start, at, False

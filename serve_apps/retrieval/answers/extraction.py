@@ -66,10 +66,14 @@ class AnswerEvidence:
         """How well the best of them fits the question, 0 to 1."""
         return max([*(one.ranked.score for one in self.facts), *(one.score for one in self.sentences)], default=0.0)
 
-    def led_by_field(self, strange: UncoveredTerms) -> bool:
-        """True where the best of them is a field or a cell, and answers."""
-        best = _best_facts(self.facts, strange)[:1]
-        return any(one.ranked.score >= self.best_score for one in best)
+    def reason_to_answer(self, subject: AnswerSubject) -> str | None:
+        """Why they answer though a model that has read the passages found nothing; None where they should not."""
+        best = _best_facts(self.facts, subject.strange)[:1]
+        if subject.meant.documents and any(one.ranked.score >= self.best_score for one in best):
+            return "a field of the document that is asked about holds one"
+        if self.best_score - subject.strange.cost >= abstain.SURE:
+            return "a sentence says nearly word for word what is asked"
+        return None
 
 
 class EvidenceReader:

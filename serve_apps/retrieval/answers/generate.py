@@ -29,6 +29,11 @@ _TORN = re.compile(r"\[ ?\d{1,3} ?:.*")  # evidence that is not whole
 _BARE = re.compile(r" ?\[ ?(?:n ?[:=] ?)?\d{1,3} ?\]| ?\[ ?\d{1,3}(?:, ?\d{1,3})+ ?\](?=[.!?;]|$)")
 _ITEM = re.compile(r"(?:[-*•–]|#{1,6}|\d{1,2}[.)])\s+")
 _STRONG = re.compile(r"\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*")
+# `The first source states that …`: what a model says around what a source says, in its own words or between marks.
+_OF_SOURCE = re.compile(
+    r".{0,300}?\b[Ss]ources?\b.{0,100}?\b(?:states?|says?|mentions?|explains?)(?: that\b ?|: ?|,? (?=[\"“”]))"
+)
+_QUOTED = re.compile(r"[\"“”]([^\"“”]{12,600})[\"“”]")
 _ITS_END = re.compile(r"<(?=\s*/\s*source\b)", re.IGNORECASE)
 
 
@@ -85,9 +90,19 @@ def _line_claims(line: str) -> Iterator[ModelClaim]:
     said = _STRONG.sub(r"\1", _strip_list_mark(plain))
     cuts = [(0, len(said))] if evidence else sentences(said, 0, len(said))
     for start, end in cuts:
-        piece = _strip_list_mark(said[start:end])
+        piece = _strip_list_mark(said[start:end]).strip()
         if any(char.isalnum() for char in piece):
-            yield ModelClaim(piece.strip(), evidence)
+            yield ModelClaim(piece, evidence) if evidence else _without_its_source(piece)
+
+
+def _without_its_source(piece: str) -> ModelClaim:
+    """A sentence that says what a source says, as that alone; what stands between quotation marks is its evidence."""
+    lead = _OF_SOURCE.match(piece)
+    rest = piece[lead.end() :] if lead else ""
+    if quoted := _QUOTED.match(rest):
+        return ModelClaim(quoted[1], ((ANYWHERE, quoted[1]),))
+    said = rest[:1].upper() + rest[1:] if any(char.isalnum() for char in rest) else piece
+    return ModelClaim(said, ())
 
 
 def _strip_list_mark(text: str) -> str:

@@ -10,7 +10,10 @@ from serve_apps.retrieval.text.words import NameMention, content_words, find_nam
 LEAST_SHARED = 0.5  # of a claim's words
 LEAST_NEAR = 0.55  # cosine that stands for shared words where a claim is worded otherwise
 SAME = 0.8  # share of words from which on a claim that negates its quote contradicts it
-_NEGATION = re.compile(r"\b(?:not|no|never|cannot|neither|nor|none)\b|n['’]t\b|\b(?P<without>without)\b", re.IGNORECASE)
+# `No. 12` names a number.
+_NEGATION = re.compile(
+    r"\b(?:not|no(?!\.\s?\d)|never|cannot|neither|nor|none)\b|n['’]t\b|\b(?P<without>without)\b", re.IGNORECASE
+)
 
 
 def word_overlap(claim: str, quotes: Sequence[str], about: Sequence[str]) -> float:
