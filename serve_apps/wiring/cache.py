@@ -26,7 +26,7 @@ from serve_apps.retrieval.search.expansion_gate import ExpansionTechnique
 from serve_apps.retrieval.search.query import SearchResults
 from serve_apps.retrieval.text.lexicon import SynonymLexicon
 
-ANSWERS = 7  # how answers are made of passages; with another number no earlier answer is given any more
+ANSWERS = 8  # how answers are made of passages; with another number no earlier answer is given any more
 
 # What results depend on, section by section.
 FOUND_WITH = ("chunk", "embedding", "search", "enhance", "pack", "rerank", "models")

@@ -255,6 +255,12 @@ async def test_a_model_may_say_that_the_sources_do_not_tell(desk: Desk) -> None:
     assert (answer.mode, answer.model) == ("not_found", "scripted-1")
 
 
+async def test_what_stands_there_nearly_word_for_word_is_shown_though_a_model_found_nothing(desk: Desk) -> None:
+    answer = await desk.ask("Does the pump weigh twelve kilograms?", reply=says("NOT IN THE SOURCES"))
+    assert (answer.mode, answer.text) == ("extractive", "The pump weighs twelve kilograms. [1]")
+    assert "scripted-1 found no answer in the passages, and a sentence says nearly" in str(answer.fallback)
+
+
 async def test_documents_go_to_the_model_as_data(desk: Desk) -> None:
     asked: list[ChatRequest] = []
 

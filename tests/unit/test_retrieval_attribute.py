@@ -85,10 +85,7 @@ def passages(question: str = "What about it?") -> PassageSentences:
         ),
         (
             "Order from the nearest: Depot in Pavia, or write to the Meyer workshop (see the card in the lid).",
-            [
-                "Order from the nearest:\n\n- Depot in Pavia\n"
-                "- Or write to the Meyer workshop (see the card in the lid)"
-            ],
+            ["Order from the nearest:\n\n- Depot in Pavia\n- Or write to the Meyer workshop (see the card in the lid)"],
         ),
         (
             "It comes with a ceramic seal of 12 millimetres, a brass valve of 30 millimetres and a steel lever.",

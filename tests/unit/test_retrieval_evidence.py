@@ -44,9 +44,9 @@ def test_sentences_carry_their_place_on_the_page() -> None:
 
 
 def test_a_line_set_in_behind_an_item_and_a_row_with_full_stops_are_one_sentence() -> None:
-    page = "- **Pump room**  \n  at the quay\n- Store\nBy the gate.\n\n| Door No. 7. Main Road | 0891 |\nClosed. Sundays too."
+    page = "- **Pumps**  \n  at the quay\n- Store\nBy the gate.\n\n| Door No. 7. Main Road | 0891 |\nShut. Sundays too."
     assert texts(split_hits([hit(page, Span(1, 0, len(page)))])) == [
-        "- **Pump room**  \n  at the quay",
+        "- **Pumps**  \n  at the quay",
         "By the gate.",
         "| Door No. 7. Main Road | 0891 |",
         "Sundays too.",

@@ -137,7 +137,7 @@ def with_list(sentence: EvidenceSentence, hit: SearchHit) -> EvidenceSentence:
 
 
 def join_sentences(first: EvidenceSentence, last: EvidenceSentence, hit: SearchHit) -> EvidenceSentence | None:
-    """All from the first to the last of them, in one hit, as one quote; None where that is too long or crosses spans."""
+    """All from the first to the last, in one hit, as one quote; None where that is too long or crosses spans."""
     if last.page != first.page or last.end - first.start > LONGEST:
         return None
     for page, offset, text in _span_texts(hit):
