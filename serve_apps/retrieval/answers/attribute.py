@@ -25,9 +25,8 @@ from serve_apps.retrieval.text.words import content_words, find_names, word_toke
 
 LEAST_COVERED = 0.7  # of a claim's words, weighed by rarity
 LEAST_TAKEN = 0.6  # of the words of each line of a list that a claim sums up, weighed alike
-LEAST_TAKEN_UNDER_TITLES = (
-    0.8  # of the same where titles lend the claim more than names: the rest may be of another thing
-)
+# Of the same where titles lend the claim more than names: what else a line says may be of another thing.
+LEAST_TAKEN_UNDER_TITLES = 0.8
 MOST_LINES = 8  # of such a list
 FAR = 12  # lines before and behind the best one that are looked at for others of its list
 TRIED = 5  # sentences, those with most of a claim
@@ -114,11 +113,10 @@ class PassageSentences:
         if len(there & weight.keys()) < LEAST_WORDS or own < LEAST_COVERED * whole:
             return False
         said = " ".join(texts)
-        if (self._asked & set(wanted)) - there or find_numbers(claim) - find_numbers(" ".join((said, *above))):
+        extra = find_numbers(claim) - find_numbers(" ".join((said, *above)))
+        if (self._asked & set(wanted)) - there or extra or not self._stand_apart(claim, chosen):
             return False
-        if support.negation_kinds(claim) != support.negation_kinds(said) or not self._stand_apart(claim, chosen):
-            return False
-        return _terms_agree(claim, (*above, said), set()) and support.unsupported_name(claim, (said, *above)) is None
+        return _terms_agree(claim, (*above, said), set()) and _contradicts_nothing(claim, said, above)
 
     def _stand_apart(self, claim: str, chosen: Sequence[int]) -> bool:
         """True where no line's own words stand among another's in the claim, which may give each the other's value."""
@@ -172,9 +170,13 @@ class PassageSentences:
         said = " ".join(texts)
         if (self._asked & set(wanted)) - there or find_numbers(claim) - find_numbers(said) - part_of_name:
             return False
-        if support.negation_kinds(claim) != support.negation_kinds(said) or not _terms_agree(claim, texts, titled):
-            return False
-        return support.unsupported_name(claim, (*texts, *above)) is None
+        return _terms_agree(claim, texts, titled) and _contradicts_nothing(claim, said, above)
+
+
+def _contradicts_nothing(claim: str, said: str, above: Sequence[str]) -> bool:
+    """True where a claim denies no more and no less than these lines, and names nobody that they and titles do not."""
+    same = support.negation_kinds(claim) == support.negation_kinds(said)
+    return same and support.unsupported_name(claim, (said, *above)) is None
 
 
 def _terms_agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:
@@ -184,8 +186,9 @@ def _terms_agree(claim: str, texts: Sequence[str], named: set[str]) -> bool:
     everywhere = [*titles, *there]
     numbers = [one.text for one in own if one.kind in VALUES]
     named_once = {text for text in named if numbers.count(text) == 1}  # `Nexus 1`: part of a name
-    values = [one for one in own if one.kind in VALUES and not any(map(one.agrees, titles))]
-    values = [one for one in values if one.text not in named_once]
+    values = [
+        one for one in own if one.kind in VALUES and one.text not in named_once and not any(map(one.agrees, titles))
+    ]
     # Whether a sentence's first word is a name only its other places tell.
     called = [one for at, one in enumerate(own) if one.kind is TermKind.NAME or (at == 0 and _is_called(one, there))]
     called = [one for one in called if not any(map(one.agrees, titles)) and one.text not in named]
