@@ -157,6 +157,48 @@ async def test_what_is_unsure_is_listed_for_those_who_may_read_it(
         assert owner.execute("select count(*) from extraction_fields").fetchone() == (0,)
 
 
+async def test_a_page_with_a_value_in_doubt_waits_for_review_until_somebody_has_looked_at_it(
+    operator: httpx.AsyncClient, api: Api, office: Office, papers: Sequence[str], admin_dsn: str
+) -> None:
+    admin = await api.sign_in(office.emails[Role.ADMIN])
+
+    async def waiting(client: httpx.AsyncClient, **more: Any) -> list[dict[str, Any]]:
+        sent = await client.get("/api/review/pages", params={"below": 0, "reason": "field", **more})
+        assert sent.status_code == 200, sent.text
+        items: list[dict[str, Any]] = sent.json()["items"]
+        return items
+
+    async def mark(fine: bool) -> None:
+        version = (await admin.get(f"{place}/lines")).json()["page_version"]
+        sent = await admin.put(f"{place}/review", json={"page_version": version, "fine": fine})
+        assert sent.status_code == 200, sent.text
+
+    place = f"/api/documents/{papers[1]}/pages/1"
+    schema = wanting(orderId="string")
+    assert await waiting(admin) == []
+    await extract(admin, papers[1], schema=schema)
+    (page,) = await waiting(admin)
+    (told,) = page["fields"]
+    assert (page["filename"], page["page"], page["reasons"]) == ("receipt.png", 1, ["field"])
+    assert (told["path"], told["value"], told["state"]) == ("/orderId", "K7-3391", "unsure")
+    assert "low OCR confidence" in told["reason"]
+    assert (await admin.get(f"{place}/lines")).json()["fields"] == [told]
+    assert await waiting(operator) == [], "who may not see the document sees no value of it"
+    await mark(True)
+    assert await waiting(admin) == [] and len(await waiting(admin, reviewed=True)) == 1
+    await mark(False)
+    assert len(await waiting(admin)) == 1
+    await mark(True)
+    await extract(admin, papers[1], schema=schema)
+    assert len(await waiting(admin)) == 1, "it was extracted after somebody had looked"
+    await mark(True)
+    assert await waiting(admin) == []
+    with psycopg.connect(admin_dsn, autocommit=True) as owner:
+        owner.execute("update extraction_fields set page = null, first_char = null")
+    await mark(False)
+    assert [(one["page"], one["fields"]) for one in await waiting(admin)] == [(1, [told])]
+
+
 async def test_another_workspace_sees_no_run_and_no_field(
     operator: httpx.AsyncClient, api: Api, office: Office, papers: Sequence[str], admin_dsn: str
 ) -> None:

@@ -28,6 +28,7 @@ def waiting(document: str, **more: Any) -> dict[str, Any]:
         "weak_lines": 1,
         "weakest_line": 0.3,
         "caveats": [],
+        "fields": [],
     }
     return plain | more
 
@@ -46,6 +47,7 @@ LINES: dict[str, Any] = {
         {"line": 0, "text": EVIL, "confidence": 0.3, "weak": True, "words": [[0, "The", 0.3]]},
         {"line": 2, "text": "fine", "confidence": None, "weak": False, "words": []},
     ],
+    "fields": [{"path": "/total", "value": EVIL, "state": "unsure", "reason": "low OCR confidence 0.30"}],
     "reviewed_at": None,
     "reviewed_by": None,
 }
@@ -106,6 +108,9 @@ def test_the_queue_is_a_table_whose_links_lead_to_pages_and_keep_the_filters() -
     assert f"search=lease&amp;reason=confidence&amp;document={IDS[0]}&amp;page=2&amp;at=25" in html
     assert "30%" in html and "OCR was not sure" in html and "A correction lost its line" in html
     assert "skip=50" in html and "<img" not in html and "${" not in html
+    doubted = {"weak": [], "reasons": ["field"], "fields": LINES["fields"]}
+    html = queue_table({"items": [waiting(IDS[0], **doubted)], "total": 1, "skip": 0, "limit": 25}, {})
+    assert "An extracted value is in doubt" in html and "/total: " in html and "<img" not in html
     empty = {"items": [], "total": 0, "skip": 0, "limit": 25}
     assert "Nothing is to be done here." in queue_table(empty, {})
     assert "No page fits." in queue_table(empty, {"reviewed": "true"})

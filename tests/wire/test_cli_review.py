@@ -19,6 +19,7 @@ WAITING: dict[str, Any] = {
     "caveats": [],
     "weak": [{"line": 2, "text": "Rcnt: 1l00 \x1b[31mEUR", "confidence": 0.41}],
     "weak_lines": 1,
+    "fields": [],
 }
 LINES: dict[str, Any] = {
     "filename": "[bold]lease.pdf",
@@ -47,9 +48,15 @@ def test_the_queue_is_listed_with_its_filters(api: ApiServer, capsys: pytest.Cap
     assert "[bold]lease.pdf" in shown and "41%" in shown and "7 pages wait" in shown and "\x1b[31m" not in shown
     (call,) = api.of("GET /api/review/pages")
     assert all(part in call.path for part in ("below=0.5", "search=lease", "reason=confidence", "limit=20"))
+    field = {"path": "/total", "value": 3, "state": "unsure", "reason": "low OCR confidence 0.30"}
+    doubted = WAITING | {"weak": [], "reasons": ["field"], "fields": [field]}
+    api.answers["GET /api/review/pages"] = {"items": [doubted], "total": 1, "threshold": 0.6}
+    assert run_command(["review", "list", "--reason", "field"]) == 0
+    assert "/total: low" in said(capsys)
+    api.answers["GET /api/review/pages"] = {"items": [WAITING], "total": 7, "threshold": 0.6}
     assert run_command(["review", "list", "--reviewed", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == [WAITING]
-    assert "reviewed=" in api.of("GET /api/review/pages")[1].path
+    assert "reviewed=" in api.of("GET /api/review/pages")[2].path
 
 
 def test_a_page_is_shown_by_line_and_with_its_history(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from pipelines.documents.store.library import like_literal
 
 WEIGHED_PAGES = 200  # at a look at the queue, of those that were read before an update: a tenth of a second
 
-Reason = Literal["confidence", "caveat", "correction"]
+Reason = Literal["confidence", "caveat", "correction", "field"]
 
 
 class PageChanged(Conflict):

@@ -1,5 +1,7 @@
 -- waiting: Pages that readers see and that somebody should look at, the least sure first: OCR was not sure of a line, the
--- page says that its text may be wrong, or a correction has no place on it any more.
+-- page says that its text may be wrong, a correction has no place on it any more, or a value that was extracted from it
+-- is in doubt (one that stands nowhere: on the first page). A page that was looked at before a value was extracted waits
+-- again.
 with doubtful as (
     select p.version_id, p.number, 'confidence' as reason from pages p
     where p.workspace_id = %(workspace)s and coalesce(p.weakest_line, p.confidence) < %(below)s
@@ -12,20 +14,23 @@ with doubtful as (
     union all
     select v.version, c.page, 'correction' from page_corrections c cross join unnest(c.unplaced_in) as v(version)
     where c.workspace_id = %(workspace)s
+    union all
+    select version_id, number, 'field' from doubtful_field_pages where workspace_id = %(workspace)s
 ), pages_of as (
     select version_id, number, array_agg(distinct reason order by reason) as reasons from doubtful
     group by version_id, number
 )
 select d.id as document_id, d.filename, p.version_id, p.number, p.revision, v.page_count, p.text, p.words, p.engine,
        p.confidence, case when p.words <> '[]' then coalesce(p.weakest_line, p.confidence) end as weakest_line, p.caveats, p.read_at,
-       p.reviewed_at, u.email as reviewed_by, q.reasons,
+       p.reviewed_at, u.email as reviewed_by, q.reasons, coalesce(f.fields, '[]') as fields,
        count(*) over () as total
 from pages_of q join documents d on d.current_version = q.version_id and d.workspace_id = %(workspace)s
 join pages p on p.version_id = q.version_id and p.number = q.number and p.workspace_id = d.workspace_id
 join document_versions v on v.id = p.version_id and v.workspace_id = d.workspace_id
+left join doubtful_field_pages f on f.version_id = q.version_id and f.number = q.number and f.workspace_id = d.workspace_id
 left join users u on u.id = p.reviewed_by
 where d.workspace_id = %(workspace)s and p.failure is null
-  and (p.reviewed_at is not null) = %(reviewed)s
+  and (p.reviewed_at is not null and p.reviewed_at >= coalesce(f.at, p.reviewed_at)) = %(reviewed)s
   and (%(document)s::text is null or d.id = %(document)s)
   and (%(reason)s::text is null or %(reason)s = any(q.reasons))
   and (%(search)s::text is null or d.filename ilike %(search)s)
@@ -42,15 +47,22 @@ where p.version_id = n.version_id and p.number = n.number and p.workspace_id = %
 
 -- page: A page that readers see, with what a person needs to correct it.
 select d.id as document_id, d.filename, p.version_id, p.number, p.revision, v.page_count, p.text, p.words, p.engine,
-       p.confidence, p.weakest_line, p.caveats, p.read_at, p.reviewed_at, u.email as reviewed_by, p.failure, p.attempts, p.ms
+       p.confidence, p.weakest_line, p.caveats, p.read_at, p.reviewed_at, u.email as reviewed_by, p.failure, p.attempts, p.ms,
+       coalesce(f.fields, '[]') as fields
 from documents d join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
 join pages p on p.version_id = v.id and p.number = %(number)s and p.workspace_id = d.workspace_id
+left join doubtful_field_pages f on f.version_id = v.id and f.number = p.number and f.workspace_id = d.workspace_id
 left join users u on u.id = p.reviewed_by
 where d.id = %(document)s and d.workspace_id = %(workspace)s;
 
 -- mark_reviewed: Somebody has looked at the page as it is now, or wants it looked at again; no row where it is another by now.
-update pages p set reviewed_at = case when %(fine)s then coalesce(p.reviewed_at, clock_timestamp()) end,
-    reviewed_by = case when not %(fine)s then null when p.reviewed_at is null then %(user)s else p.reviewed_by end
+-- Who looked first is kept, unless values were extracted from it since.
+update pages p set (reviewed_at, reviewed_by) = (
+    select case when not %(fine)s then null when looked.at then p.reviewed_at else clock_timestamp() end,
+           case when not %(fine)s then null when looked.at then p.reviewed_by else %(user)s::uuid end
+    from (select p.reviewed_at is not null and not exists (
+        select 1 from doubtful_field_pages f
+        where f.version_id = p.version_id and f.number = p.number and f.at > p.reviewed_at)) as looked(at))
 from documents d
 where d.id = %(document)s and d.workspace_id = %(workspace)s and p.version_id = d.current_version
   and p.number = %(number)s and p.workspace_id = d.workspace_id and p.version_id = %(version)s

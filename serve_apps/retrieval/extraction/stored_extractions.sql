@@ -33,25 +33,15 @@ insert into extraction_fields (run_id, ordinal, tenant_id, workspace_id, path, s
 values (%(run)s, %(ordinal)s, %(tenant)s, %(workspace)s, %(path)s, %(state)s, %(reason)s, %(value)s, %(source)s,
     %(page)s, %(start)s, %(end)s, %(confidence)s);
 
--- unsure: Fields of the versions that readers see which a person should look at, the latest runs first; of a schema that a
--- model was asked by, those of its run.
-select r.id as run_id, r.document_id, r.version_id, d.filename, r.schema_hash, r.at, f.path, f.state, f.reason, f.value,
-       f.source, f.page, f.first_char as start, f.end_char as end, f.ocr_confidence
-from extraction_runs r
-join documents d on d.id = r.document_id and d.current_version = r.version_id and d.workspace_id = %(workspace)s
-join extraction_fields f on f.run_id = r.id and f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s
-where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and f.state in ('unsure', 'invalid')
-  and (r.by_model or not exists (select 1 from extraction_runs m
-        where m.version_id = r.version_id and m.schema_hash = r.schema_hash and m.by_model))
-  and (%(document)s::text is null or r.document_id = %(document)s)
-order by r.at desc, r.id, f.ordinal offset %(skip)s limit %(limit)s;
+-- unsure: Fields of the versions that readers see which a person should look at, the latest runs first.
+select run_id, document_id, version_id, filename, schema_hash, at, path, state, reason, value, source, page,
+       first_char as start, end_char as end, ocr_confidence
+from doubtful_fields
+where workspace_id = %(workspace)s and tenant_id = %(tenant)s
+  and (%(document)s::text is null or document_id = %(document)s)
+order by at desc, run_id, ordinal offset %(skip)s limit %(limit)s;
 
 -- unsure_count: How many of them there are.
-select count(*) as total
-from extraction_runs r
-join documents d on d.id = r.document_id and d.current_version = r.version_id and d.workspace_id = %(workspace)s
-join extraction_fields f on f.run_id = r.id and f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s
-where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and f.state in ('unsure', 'invalid')
-  and (r.by_model or not exists (select 1 from extraction_runs m
-        where m.version_id = r.version_id and m.schema_hash = r.schema_hash and m.by_model))
-  and (%(document)s::text is null or r.document_id = %(document)s);
+select count(*) as total from doubtful_fields
+where workspace_id = %(workspace)s and tenant_id = %(tenant)s
+  and (%(document)s::text is null or document_id = %(document)s);

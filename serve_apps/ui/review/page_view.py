@@ -11,7 +11,7 @@ from serve_apps.ui.kit.formats import format_moment, format_percent
 from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_span, quiet_text, tag
 from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.pictures import picture_address
-from serve_apps.ui.review.queue_view import HERE
+from serve_apps.ui.review.queue_view import HERE, field_text
 
 MOST_WORDS: Final = 6000
 MOST_LINES: Final = 600
@@ -40,7 +40,7 @@ def review_page(
     pair = [_picture_sheet(page, lines) if drawn else None, _line_list(lines, edits)]
     shown = tag("div", pair, class_="doc-pair" if drawn else "doc-one")
     viewer = tag("section", _state_bar(lines), shown, class_="doc-viewer boxes heat", aria_label="The page")
-    return join_html(head, caveats, viewer, _history_card(history))
+    return join_html(head, caveats, _fields_card(lines), viewer, _history_card(history))
 
 
 def _step_link(sign: str, label: str, address: str | None, key: str) -> SafeHtml:
@@ -109,6 +109,14 @@ def _line_form(line: Record, version: str, edits: bool) -> SafeHtml:
     save = tag("button", "Save", class_="aos-button small", data_act="correct", value=str(number))
     form = tag("form", badge, field, seen, save, class_="review-form")
     return tag("li", form, class_=class_, data_w=number)
+
+
+def _fields_card(lines: Record) -> SafeHtml | None:
+    """What was extracted from the page and is in doubt."""
+    if not lines["fields"]:
+        return None
+    shown = [tag("li", field_text(one)) for one in lines["fields"]]
+    return titled_card("Extracted values in doubt", tag("ul", shown, class_="review-history"))
 
 
 def _history_card(history: Record) -> SafeHtml | None:

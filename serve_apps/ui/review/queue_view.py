@@ -1,5 +1,6 @@
 """The queue of pages to be reviewed: filters, table and pages of the list, all of them told by the address."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ REASONS: Final = {
     "confidence": "OCR was not sure",
     "caveat": "Its text may be wrong",
     "correction": "A correction lost its line",
+    "field": "An extracted value is in doubt",
 }
 FILTERS: Final = ("search", "reason", "reviewed", "document_id")
 
@@ -70,6 +72,12 @@ def queue_filters(filters: Mapping[str, str]) -> SafeHtml:
     return tag("form", inside, class_="doc-filters", method="get", action=HERE, role="search", data_at_once=True)
 
 
+def field_text(one: Record) -> str:
+    """A value in doubt, as one line: where it belongs, what it is, why it is in doubt."""
+    value = "no value" if one["value"] is None else json.dumps(one["value"], ensure_ascii=False)
+    return f"{one['path']}: {value} ({one['reason']})"
+
+
 def _choice_field(label: str, name: str, choices: Mapping[str, str], filters: Mapping[str, str]) -> SafeHtml:
     chosen = filters.get(name, "")
     options = [tag("option", said, value=one, selected=one == chosen) for one, said in choices.items()]
@@ -81,7 +89,8 @@ def _queue_row(one: Record, at: int, filters: Mapping[str, str]) -> tuple[Any, .
     where = tag("div", name, tag("div", f"page {one['page']} of {one['page_count']}", class_="quiet"))
     why = [state_badge(REASONS.get(reason, reason), "amber") for reason in one["reasons"]]
     weakest = min(one["weak"], key=lambda line: line["confidence"], default=None)
-    told = weakest["text"] if weakest else next((it["detail"] for it in one["caveats"]), "")
+    said = [it["detail"] for it in one["caveats"]] + [field_text(it) for it in one["fields"]]
+    told = weakest["text"] if weakest else next(iter(said), "")
     sure = one["weakest_line"]
     percent = quiet_span("–") if sure is None else format_percent(sure)
     return where, tag("div", why, class_="review-why"), told[:160], percent, format_number(one["weak_lines"])

@@ -29,7 +29,7 @@ def list_waiting(
     context: CommandContext,
     below: Below = None,
     document: Annotated[str | None, typer.Option(help="Only pages of this document.")] = None,
-    reason: Annotated[str | None, typer.Option(help="confidence, caveat or correction.")] = None,
+    reason: Annotated[str | None, typer.Option(help="confidence, caveat, correction or field.")] = None,
     search: Annotated[str | None, typer.Option(help="Words of the file's name.")] = None,
     reviewed: Annotated[bool, typer.Option("--reviewed", help="Pages that were marked as fine.")] = False,
     skip: Annotated[int, typer.Option(min=0)] = 0,
@@ -116,7 +116,8 @@ def render_queue(found: JSON) -> Group:
     for heading in ("document", "file", "page", "sure", "weak lines", "why", "the first"):
         shown.add_column(heading, overflow="fold")
     for one in found["items"]:
-        first = one["weak"][0]["text"] if one["weak"] else "; ".join(it["detail"] for it in one["caveats"][:1])
+        doubts = [it["detail"] for it in one["caveats"]] + [f"{it['path']}: {it['reason']}" for it in one["fields"]]
+        first = one["weak"][0]["text"] if one["weak"] else "".join(doubts[:1])
         sure = _percent(one["weakest_line"])
         why = ", ".join(one["reasons"])
         cells = (one["document_id"], one["filename"], str(one["page"]), sure, str(one["weak_lines"]), why, first)

@@ -15,6 +15,7 @@ from serve_apps.http.fields import RequestBody, Text
 from serve_apps.http.response_shapes import CaveatShape
 
 SHOWN_LINES = 20  # weak lines of a page in the queue
+SHOWN_FIELDS = 20  # values in doubt of a page in the queue
 LONGEST_SENT = 20_000  # characters of a line; what a line may hold is told by the page
 
 PageVersionText = Annotated[
@@ -47,11 +48,22 @@ class WeakLine(BaseModel):
     confidence: float
 
 
+class DoubtfulField(BaseModel):
+    """A value that was extracted and that a person should look at; `path` is a JSON pointer into the result."""
+
+    path: str
+    value: Any
+    state: Literal["unsure", "invalid"]
+    reason: str
+
+
 class WaitingPage(BaseModel):
     """A page that somebody should look at, and why: OCR was not sure of a line (`confidence`), the page says that its
-    text may be wrong (`caveat`), or a correction has no place on it since it was read again (`correction`).
+    text may be wrong (`caveat`), a correction has no place on it since it was read again (`correction`), or a value that
+    was extracted from it is in doubt (`field`; one that stands nowhere waits on the first page).
 
-    `weak` has the first of its weak lines, `weak_lines` says how many there are.
+    `weak` has the first of its weak lines, `weak_lines` says how many there are; `fields` has the first of its values in
+    doubt.
     """
 
     document_id: str
@@ -66,6 +78,7 @@ class WaitingPage(BaseModel):
     caveats: list[CaveatShape]
     weak: list[WeakLine]
     weak_lines: int
+    fields: list[DoubtfulField]
     read_at: datetime
     reviewed_at: datetime | None
     reviewed_by: str | None
@@ -95,6 +108,7 @@ class PageLinesShape(BaseModel):
     caveats: list[CaveatShape]
     threshold: float
     lines: list[LineShape]
+    fields: list[DoubtfulField]
     reviewed_at: datetime | None
     reviewed_by: str | None
     image: str
@@ -179,6 +193,7 @@ def waiting_shape(row: dict[str, Any], threshold: float) -> WaitingPage:
         page_version=str(PageVersion.of_row(row)),
         weak=[WeakLine(line=one.number, text=one.text, confidence=one.confidence or 0.0) for one in weak[:SHOWN_LINES]],
         weak_lines=len(weak),
+        fields=row["fields"][:SHOWN_FIELDS],
         url=f"/api/documents/{row['document_id']}/pages/{row['number']}/lines",
     )
 
@@ -194,6 +209,7 @@ def lines_shape(row: dict[str, Any], threshold: float) -> PageLinesShape:
         page_version=str(PageVersion.of_row(row)),
         threshold=threshold,
         lines=[_line_shape(line, line.number in weak) for line in lines],
+        fields=row["fields"],
         image=f"/api/documents/{row['document_id']}/pages/{row['number']}/image",
     )
 
