@@ -11,6 +11,7 @@ from tests.bench import (
     bench_mixed,
     bench_pack,
     bench_product,
+    bench_reading,
     bench_reindex,
     bench_sandbox,
     bench_search,
@@ -24,6 +25,7 @@ def main() -> int:
     parts = {
         "product": lambda: bench_product.measure(report, options.evals),
         "embedding": lambda: bench_embedding.measure(report, options.evals),
+        "reading": lambda: bench_reading.measure(report, options.evals),
         "mixed": lambda: bench_mixed.measure(report, options.evals),
         "uploads": lambda: bench_uploads.measure(report),
         "pack": lambda: bench_pack.measure(report),
