@@ -119,6 +119,22 @@ def test_a_table_that_goes_on_over_pages_is_one_relation() -> None:
     assert place.page == 2 and later[place.start : place.end].startswith("Gannet")
 
 
+def test_what_goes_on_over_a_page_stands_under_the_title_of_the_page_before() -> None:
+    """A title that only the first page has is no condition that leaves the second one out."""
+    pages = (
+        *tables_of("# Harbour report 2022\n\n| Boat | Dues |\n| --- | --- |\n| Petrel | 10 |\n").tables,
+        *tables_of("| Boat | Dues |\n| --- | --- |\n| Gannet | 20 |\n", page=2).tables,
+        *tables_of("| Boat | Dues |\n| --- | --- |\n| Dunlin | 40 |\n", page=4).tables,
+    )
+    (relation,) = build_relations([DocumentTables("d", "v", "dues.pdf", pages)])
+    assert relation.sections == ("Harbour report 2022", "Harbour report 2022", "")
+    two = build_relations([DocumentTables("d", "v", "dues.pdf", pages[:2])])[0]
+    question = "What are the total dues in the harbour report?"
+    plan = plan_query(question, find_cues(question), two, WordMeanings({"dues.pdf": frozenset()}, frozenset(), {}))
+    assert plan is not None and (found := calculate(plan)) is not None
+    assert found.rows == 2 and "30" in found.lines[0].text
+
+
 def test_a_table_without_a_head_goes_on_from_the_page_before_or_has_no_relation() -> None:
     first = "| Boat | Due |\n| --- | --- |\n| Alma | 12.50 |\n| Berta | 30.00 |\n"
     bare = "| | |\n| --- | --- |\n| Carla | 7.50 |\n| Dora | 10.00 |\n"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from itertools import takewhile
 
 from pipelines.documents.facts.page_table import PageTable, TableKind, TableRow
 from serve_apps.retrieval.tables.cell_values import ColumnType, TypedColumn, looks_like_year, type_column
@@ -154,9 +155,22 @@ def _grid_relation(tables: Sequence[tuple[DocumentTables, PageTable]]) -> Relati
         if name and any(row[at] for row in cells)
     ]
     places = tuple((place,) for place, _ in rows)
-    sections = tuple(row.section for _, row in rows)
+    sections = _sections_of_rows(tables)
     captions = tuple(dict.fromkeys(sections))
     return Relation(TableKind.GRID, tuple(columns), places, sections, captions, totals, doubtful)
+
+
+def _sections_of_rows(tables: Sequence[tuple[DocumentTables, PageTable]]) -> tuple[str, ...]:
+    """The caption above each row; what goes on at the top of the next page stands under that of the page before."""
+    found: list[str] = []
+    before: tuple[DocumentTables, PageTable] | None = None
+    for of, table in tables:
+        goes_on = before is not None and before[0] is of and before[1].page + 1 == table.page
+        untitled = sum(1 for _ in takewhile(lambda row: not row.section, table.rows))
+        found += [found[-1] if goes_on else ""] * untitled
+        found += [row.section for row in table.rows[untitled:]]
+        before = (of, table)
+    return tuple(found)
 
 
 def _places_of_rows(of: DocumentTables, table: PageTable) -> list[RowPlace]:
