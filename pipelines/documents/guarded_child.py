@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
@@ -63,7 +64,7 @@ class GuardedChild:
 
     The child is started at the first call and kept. It leads its own process group, which is killed as a whole, so
     that programs it has started (tesseract) go with it; the kernel does the same when this process ends in any way.
-    Not safe for use by two threads at once.
+    Threads that call at once wait for each other: an answer belongs to the call that was sent before it.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class GuardedChild:
         self._before, self._name = before, name
         self._child: _Child | None = None
         self._answered = 0
+        self._calls = threading.Lock()
 
     @property
     def pid(self) -> int | None:
@@ -115,6 +117,10 @@ class GuardedChild:
             DiskFull: it could not write something; the next call gets a fresh one.
             Unreadable: raised by the method.
         """
+        with self._calls:
+            return self._call(method, arguments, seconds, cpu_seconds)
+
+    def _call(self, method: str, arguments: tuple[object, ...], seconds: float, cpu_seconds: float | None) -> Any:
         try:
             child = self._child or self._start()
             child.calls.send((method, arguments))
@@ -132,7 +138,9 @@ class GuardedChild:
 
     def warm_up(self) -> None:
         """Start the child, so that the first call waits for no imports; where it cannot start, that call says why."""
-        if self._child is None:
+        with self._calls:
+            if self._child is not None:
+                return
             try:
                 self._start()
             except (EOFError, ConnectionError, ChildDied, CallTimeout, DiskFull) as error:

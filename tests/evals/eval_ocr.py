@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from time import perf_counter
 
 import pypdfium2
@@ -187,12 +188,22 @@ def main() -> int:
     sets = entries(options.evals / "ocr", options.set)
     part = bool(options.set or options.sample)
     report = Report("eval-ocr" if options.strategy == "cascade" else f"eval-ocr-{options.strategy}", part=part)
-    cascade = build_page_reader(OcrSettings(strategy=options.strategy))
+    readers: SimpleQueue[PageImageReader] = SimpleQueue()
+    for _ in range(options.workers):
+        readers.put(build_page_reader(OcrSettings(strategy=options.strategy)))
+
+    def measure_one(entry: Entry) -> tuple[Score, Score, str]:
+        reader = readers.get()
+        try:
+            return measure(entry, reader)
+        finally:
+            readers.put(reader)
+
     for name, rows in sets.items():
         chosen = rows[:: max(1, len(rows) // options.sample)] if options.sample else rows
         ours = theirs = Score()
         with ThreadPoolExecutor(options.workers) as pool:
-            results = pool.map(lambda entry: measure(entry, cascade), chosen)
+            results = pool.map(measure_one, chosen)
             for entry, (mine, other, engines) in zip(chosen, results, strict=True):
                 ours, theirs = ours + mine, theirs + other
                 if options.verbose:

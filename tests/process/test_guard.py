@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,13 @@ def eventually(fact: Callable[[], bool], seconds: float = 5.0) -> bool:
 def test_one_child_and_its_object_serve_all_calls(guard: GuardedChild) -> None:
     assert guard.pid is None
     assert [guard.call("count", seconds=5) for _ in range(3)] == [1, 2, 3]
+
+
+def test_threads_that_call_at_once_each_have_their_own_answer(guard: GuardedChild) -> None:
+    """Crossed answers would give a page the text of another one."""
+    sizes = range(1, 200)
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda size: guard.call("grow", size, seconds=30), sizes)) == list(sizes)
 
 
 def test_a_call_that_overruns_takes_its_child_and_the_programs_it_started_along(
