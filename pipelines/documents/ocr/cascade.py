@@ -1,7 +1,7 @@
 """The OCR cascade: Tesseract, PP-OCR where a page is doubtful, EasyOCR for weak lines; the better reading is kept."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError
@@ -48,6 +48,9 @@ UNEVEN = 0.90
 # Capitals and digits that stand on their heads still read with some confidence, 0.63 at most where it was measured.
 TURNED = 0.70
 SINGLE_BLOCK = 6  # Tesseract's segmentation mode for a page it cuts up wrongly otherwise (receipts, forms)
+# How sure PP-OCR has to be of a weak line: on pages of old books scraps of ornaments were under it, words over it.
+SURE_LINE = 0.80
+LONG_LINE = 8  # letters; what neither is sure of and is shorter is mostly no text, and EasyOCR takes seconds a line
 LINE_PATIENCE = 4  # times engine_seconds: what its threads cost is added up, and the page's own limit holds
 LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut off
 
@@ -240,8 +243,15 @@ class OcrCascade:
             return ()
 
     def _ask_second_engine(self, work: _Work) -> None:
-        """EasyOCR's recogniser for weak lines, its detector where no line was found; without it the page stands."""
+        """PP-OCR's recogniser for weak lines, EasyOCR's for languages that PP-OCR lacks and its detector where no line
+        was found; without them the page stands."""
         weak = self._weak_lines(work.lines)
+        if weak and self._paddle is not None:
+            if any(attempt.kept and attempt.engine == self._paddle.name for attempt in work.attempts):
+                return  # on receipts EasyOCR made its weak lines no better, for as much time again
+            weak = self._reread_by_paddle(work, self._paddle, weak)
+            if not weak:
+                return
         nothing = not work.lines and work.view.inked
         if not weak and not nothing:
             return
@@ -264,6 +274,28 @@ class OcrCascade:
         found = [i for i, line in enumerate(lines) if line.confidence < self._settings.confidence_threshold]
         found.sort(key=lambda i: (1 - lines[i].confidence) * len(lines[i].text), reverse=True)
         return found[: self._settings.easyocr_max_lines]
+
+    def _reread_by_paddle(self, work: _Work, engine: WholePageEngine, weak: Sequence[int]) -> list[int]:
+        """Those lines read again where it is sure; the others, that are long enough for EasyOCR to tell."""
+        began, lines = self._clock(), list(work.lines)
+        areas = [_widen_area(lines[index].area) for index in weak]
+        try:
+            read = engine.recognise(work.view.image, areas, seconds=work.left())
+        except (EngineMissing, Unreadable) as error:
+            self._tell(work, engine.name, began, f"{len(weak)} weak lines stay as they are: {error}")
+            return list(weak)
+        left = []
+        for index, transcript in zip(weak, read, strict=True):
+            old = lines[index]
+            new = as_line(transcript, old.area, transcript.confidence, old)
+            better = new if transcript.confidence > max(old.confidence, SURE_LINE) else None
+            lines[index] = better or old
+            if better is None and len(old.text) >= LONG_LINE:
+                left.append(index)
+            note = f"line {index + 1}: {old.text[:80]}"
+            self._tell(work, engine.name, began, note, transcript.confidence, kept=better is not None)
+        work.lines = tuple(lines)
+        return left
 
     def _reread_lines(self, work: _Work, engine: LineEngine, weak: list[int]) -> None:
         lines = list(work.lines)

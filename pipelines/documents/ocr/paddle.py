@@ -9,7 +9,7 @@ import numpy as np
 from pipelines.documents.guarded_child import GuardedChild
 from pipelines.documents.ocr.compose import is_unspaced
 from pipelines.documents.ocr.line_engine_process import call_engine, catch_missing
-from pipelines.documents.ocr.reading import EngineMissing, OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.reading_order import arrange_found
 
 # Of the 50 languages that its one model reads, those whose words stand apart and that Tesseract's names are known of.
@@ -23,6 +23,7 @@ UNSPACED = ("chi_sim", "chi_tra", "jpn")
 LANGUAGES = frozenset((*_LANGUAGE_TEXT.split(), *UNSPACED))
 FIX = "pip install rapidocr onnxruntime, or set OCR_STRATEGY=tesseract"
 THREADS = 1
+LEAST_PIXELS = 2  # of a crop's sides
 # Its model has learnt Chinese and writes marks as wide as its signs.
 _NARROW = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"、": ",", "。": "."})
 
@@ -54,6 +55,21 @@ class PaddleEngine:
         found = call_engine(self._guard, self.name, "read", image, cpu_seconds=max(seconds, 0.001))
         return arrange_found([_as_line(line) for line in found])
 
+    def recognise(self, image: Picture, areas: Sequence[PixelArea], *, seconds: float) -> tuple[LineTranscript, ...]:
+        """Given lines alone, a transcript each with the mean of its letters' scores; limits and errors as `read`."""
+        height, width = image.shape[:2]
+        crops = [
+            np.ascontiguousarray(
+                image[
+                    max(int(area.y0), 0) : min(int(area.y1) + 1, height),
+                    max(int(area.x0), 0) : min(int(area.x1) + 1, width),
+                ]
+            )
+            for area in areas
+        ]
+        found = call_engine(self._guard, self.name, "recognise", crops, cpu_seconds=max(seconds, 0.001))
+        return tuple(LineTranscript(text, min(max(score, 0.0), 1.0)) for text, score in found)
+
     def close(self) -> None:
         """End the child."""
         self._guard.close()
@@ -69,7 +85,27 @@ class PaddleReader:
         """("value", the words of each line that was found) or ("missing", (detail, fix))."""
         return catch_missing(lambda: self._read_words(image))
 
+    def recognise(self, crops: Sequence[Picture]) -> tuple[str, Any]:
+        """("value", text and score of each crop of a line) or ("missing", (detail, fix))."""
+        return catch_missing(lambda: [self._read_line(crop) for crop in crops])
+
     def _read_words(self, image: Picture) -> list[list[Found]]:
+        result = self._run(image, use_det=True, return_word_box=True)
+        if result.txts is None:  # nothing was found, and its words are one without a place
+            return []
+        return [[_as_found(word) for word in line] for line in result.word_results]
+
+    def _read_line(self, crop: Picture) -> tuple[str, float]:
+        if min(crop.shape[:2]) < LEAST_PIXELS:
+            return "", 0.0
+        result = self._run(crop, use_det=False, return_word_box=False)
+        if not result.txts:
+            return "", 0.0
+        text = str(result.txts[0])
+        wide = any(map(is_unspaced, text))
+        return " ".join((text if wide else text.translate(_NARROW)).split()), float(result.scores[0])
+
+    def _run(self, image: Picture, *, use_det: bool, return_word_box: bool) -> Any:
         if self._engine is None:
             try:
                 self._engine = load_engine()
@@ -78,10 +114,10 @@ class PaddleReader:
             except (OSError, RuntimeError, ValueError) as error:
                 raise EngineMissing(f"rapidocr cannot load its models: {error}", fix=FIX) from error
         colours = cv2.cvtColor(image, cv2.COLOR_GRAY2BGR) if image.ndim == 2 else image[:, :, ::-1]
-        result = self._engine(np.ascontiguousarray(colours), return_word_box=True)
-        if result.txts is None:  # nothing was found, and its words are one without a place
-            return []
-        return [[_as_found(word) for word in line] for line in result.word_results]
+        # Its options stay as they were last given.
+        return self._engine(
+            np.ascontiguousarray(colours), use_det=use_det, use_cls=use_det, return_word_box=return_word_box
+        )
 
 
 def load_engine() -> Any:

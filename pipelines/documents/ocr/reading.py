@@ -125,6 +125,9 @@ class WholePageEngine(Protocol):
         Raises Unreadable (timeout, crashed, bomb), EngineMissing (not installed, or no models).
         """
 
+    def recognise(self, image: Picture, areas: Sequence[PixelArea], *, seconds: float) -> tuple[LineTranscript, ...]:
+        """One transcript for each area, in their order; empty text where it sees none. Raises as `read`."""
+
 
 class LineEngine(Protocol):
     """Reads given lines of a page, and can find them where nobody else did."""
