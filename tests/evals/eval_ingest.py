@@ -136,7 +136,9 @@ def judge(cases: Sequence[Case], ended: Mapping[Path, Outcome], report: Report, 
     report.figure("files that are right", right, reference=0.85, goal=RIGHT, holds=right >= 0.85)
     defended = sum(case.path.name in DEFENDED for case in misses)
     told = right * len(cases) + defended
-    report.figure("files that are right or defended", round(told), reference=len(cases), goal=ALL, holds=told == len(cases))
+    report.figure(
+        "files that are right or defended", round(told), reference=len(cases), goal=ALL, holds=told == len(cases)
+    )
     for case in misses:
         if case.path.name in DEFENDED:
             report.figure(f"defended, {case.path.name}", DEFENDED[case.path.name])

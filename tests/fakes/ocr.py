@@ -183,14 +183,22 @@ class Doomed(ToldBack):
 
 @dataclass
 class FakeWholePageEngine:
-    """Reads every page the same, or raises."""
+    """Reads every page the same, and each line alone as `transcript`, or raises."""
 
     lines: tuple[TextLine, ...] | Exception
     name: str = "paddle"
     asked: int = 0
+    transcript: LineTranscript | Exception = field(default_factory=lambda: LineTranscript("", 0.0))
+    weak: list[PixelArea] = field(default_factory=list)
 
     def read(self, image: Picture, *, seconds: float) -> tuple[TextLine, ...]:
         self.asked += 1
         if isinstance(self.lines, Exception):
             raise self.lines
         return self.lines
+
+    def recognise(self, image: Picture, areas: Sequence[PixelArea], *, seconds: float) -> tuple[LineTranscript, ...]:
+        self.weak += areas
+        if isinstance(self.transcript, Exception):
+            raise self.transcript
+        return (self.transcript,) * len(areas)

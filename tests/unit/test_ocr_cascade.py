@@ -1,6 +1,7 @@
 """The cascade: which engine is asked when, what is kept, and that nothing fails silently."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -130,6 +131,55 @@ def test_a_worse_reading_by_paddle_is_told_and_left() -> None:
     page, engine = read_doubtful(FakeWholePageEngine((line("tne", 0.9),)), (line("the words of a receipt", 0.7),))
     assert (page.text, page.engine, engine.layouts) == ("the words of a receipt", "tesseract", [None, 6])
     assert ("paddle", False) in [(one.engine, one.kept) for one in page.attempts]
+
+
+def read_with_both(
+    paddle: FakeWholePageEngine, lines: Sequence[TextLine], easy: FakeLineEngine
+) -> tuple[Page, FakeLineEngine]:
+    """A page that is not doubtful as a whole, which both engines may be asked about."""
+    made = OcrCascade(OcrSettings(), FakeEngine([tuple(lines)]), easy, FakeClock(), paddle=paddle)
+    return made.read(page_picture(), 3), easy
+
+
+SOUND = [line(f"a line that is read well {n}", 0.97, 10 + 20 * n) for n in range(6)]
+
+
+def test_a_weak_line_of_a_sound_page_is_read_by_paddle_alone() -> None:
+    """IN-07: lines go on, not pages; EasyOCR, which is slow, is asked only about what PP-OCR is not sure of."""
+    easy = FakeLineEngine(lambda area: transcript("by Ralph K. Bennett"))
+    weak = line("By RALpo K", 0.3, 150)
+    page, _ = read_with_both(FakeWholePageEngine((), transcript=transcript("by Ralph", 0.9)), [*SOUND, weak], easy)
+    assert page.text.splitlines()[-1] == "by Ralph" and page.engine == "tesseract+paddle" and easy.asked == []
+    assert exact(page)
+    unsure = FakeWholePageEngine((), transcript=transcript("by Rolph", 0.7))
+    page, _ = read_with_both(unsure, [*SOUND, weak], easy)
+    assert page.text.splitlines()[-1] == "by Ralph K. Bennett" and len(easy.asked) == 1 and unsure.asked == 0
+    told = [(one.engine, one.kept) for one in page.attempts]
+    assert told == [("tesseract", True), ("paddle", False), ("easyocr", True)]
+
+
+def test_scraps_that_neither_is_sure_of_are_not_worth_easyocr() -> None:
+    easy = FakeLineEngine(lambda area: transcript("x"))
+    unsure = FakeWholePageEngine((), transcript=transcript("ae", 0.5))
+    page, _ = read_with_both(unsure, [*SOUND, line("ae", 0.3, 150)], easy)
+    assert page.text.splitlines()[-1] == "ae" and len(unsure.weak) == 1 and easy.asked == []
+
+
+def test_weak_lines_of_a_page_that_paddle_read_stay_as_they_are() -> None:
+    easy = FakeLineEngine(lambda area: transcript("x"))
+    lines = (line("the words of a receipt", 0.95), line("its weak last line", 0.3, 50))
+    paddle = FakeWholePageEngine(lines)
+    page, _ = read_with_both(paddle, (line("tne w0rds of", 0.3),), easy)
+    assert page.engine == "paddle" and paddle.weak == [] and easy.asked == []
+
+
+@pytest.mark.parametrize("error", [EngineMissing("away"), Unreadable(FailureReason.CRASHED, "died")])
+def test_without_paddle_easyocr_is_asked_about_the_weak_lines(error: Exception) -> None:
+    easy = FakeLineEngine(lambda area: transcript("by Ralph K. Bennett"))
+    paddle = FakeWholePageEngine((), transcript=error)
+    page, _ = read_with_both(paddle, [*SOUND, line("By RALpo K", 0.3, 150)], easy)
+    assert page.text.splitlines()[-1] == "by Ralph K. Bennett"
+    assert any(one.engine == "paddle" and "stay as they are" in one.note for one in page.attempts)
 
 
 @pytest.mark.parametrize("error", [MISSING, CRASH, TIMEOUT])

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ocr.paddle import FIX, PaddleEngine, PaddleReader
-from pipelines.documents.ocr.reading import EngineMissing
+from pipelines.documents.ocr.reading import EngineMissing, PixelArea
 
 MEMORY = 4 * 2**30
 LINES = ("Hale and Sons, Ely", "Two teas 12.00", "Total: 24.50 EUR")
@@ -39,6 +39,15 @@ def test_lines_come_in_order_with_words_where_they_stand(engine: PaddleEngine) -
     first, *_, last = lines[2].tokens
     assert first.text == "Total:" and first.area.x0 < 60 < 140 < first.area.x1 < 220 < last.area.x0
     assert all(210 < word.area.y0 + 15 < word.area.y1 < 280 and 0.5 < word.confidence <= 1 for word in lines[2].tokens)
+
+
+def test_given_lines_are_read_alone_and_what_is_no_line_is_empty(engine: PaddleEngine) -> None:
+    areas = [PixelArea(30, 25 + 90 * row, 500, 85 + 90 * row) for row in range(3)]
+    beside = [PixelArea(640, 0, 699, 40), PixelArea(900, 900, 950, 920), PixelArea(10, 10, 10, 11)]
+    read = engine.recognise(receipt(), [*areas, *beside], seconds=60)
+    assert [one.text for one in read] == [*LINES, "", "", ""]
+    assert all(0.8 < one.confidence <= 1 for one in read[:3]) and {one.confidence for one in read[3:]} == {0.0}
+    assert [line.text for line in engine.read(receipt(), seconds=60)] == list(LINES), "pages are read as before"
 
 
 def test_blank_and_noisy_pages_have_no_lines(engine: PaddleEngine) -> None:

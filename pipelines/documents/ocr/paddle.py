@@ -24,9 +24,9 @@ LANGUAGES = frozenset((*_LANGUAGE_TEXT.split(), *UNSPACED))
 FIX = "pip install rapidocr onnxruntime, or set OCR_STRATEGY=tesseract"
 THREADS = 1
 LEAST_PIXELS = 2  # of a crop's sides
-# Against the package's own, on one half of 48 receipts and then on the other: word recall .947 to .963 and .934 to .951,
-# CPU 2.6 to 1.6 and 2.8 to 1.6 s a page. A detector that sees more pixels finds no more; each line goes to the recogniser
-# as wide as it is, not as the widest beside it; what tells lines that stand on their heads turned sound ones round.
+# Against the package's own, on one half of 48 receipts and then on the other: word recall .947 to .963, .934 to .951;
+# CPU 2.6 to 1.6 and 2.8 to 1.6 s a page. A detector that sees more pixels finds no more; each line is read as wide as
+# it is, not as the widest beside it; what tells lines that stand on their heads turned sound ones round.
 _OPTIONS: Mapping[str, Any] = {
     "Global.use_cls": False,
     "Det.limit_type": "max",

@@ -59,11 +59,11 @@ class DoubtfulField(BaseModel):
 
 class WaitingPage(BaseModel):
     """A page that somebody should look at, and why: OCR was not sure of a line (`confidence`), the page says that its
-    text may be wrong (`caveat`), a correction has no place on it since it was read again (`correction`), or a value that
-    was extracted from it is in doubt (`field`; one that stands nowhere waits on the first page).
+    text may be wrong (`caveat`), a correction has no place on it since it was read again (`correction`), or a value
+    that was extracted from it is in doubt (`field`; one that stands nowhere waits on the first page).
 
-    `weak` has the first of its weak lines, `weak_lines` says how many there are; `fields` has the first of its values in
-    doubt.
+    `weak` has the first of its weak lines, `weak_lines` says how many there are; `fields` has the first of its values
+    in doubt.
     """
 
     document_id: str
