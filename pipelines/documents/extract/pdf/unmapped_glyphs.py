@@ -13,6 +13,8 @@ from pipelines.documents.layout.page_tokens import PageToken
 _SURE = 0.7
 _ON = 0.5  # of a read word's box on that of the word in question
 _WHOLE = Box(0, 0, 1, 1)
+_ROWS_BESIDE = 3  # heights of a word: OCR tells a line by what is around it
+_MOST_OF_PAGE = 0.5
 _ALIKE = frozenset("+-–—−~<>=.,'")  # signs that OCR takes others for (± ≤ ≥ ≠ ÷): better none than a wrong one
 
 
@@ -25,14 +27,29 @@ def in_question(token: PageToken) -> bool:
     return any(map(is_unread, token.text)) and any(char.isalnum() for char in token.text)
 
 
-def resolve_glyphs(tokens: Sequence[PageToken], read: Page | None) -> tuple[tuple[PageToken, ...], Caveat]:
+def glyph_band(tokens: Sequence[PageToken]) -> Box:
+    """The rows of a page, in fractions of it, in which words in question stand, with what is above and below them.
+
+    To read all of a page for one sign costs seconds. Where they stand all over it, that is all of it.
+    """
+    boxes = [token.box for token in tokens if token.box and in_question(token)]
+    if not boxes:
+        return _WHOLE
+    margin = _ROWS_BESIDE * max(box.y1 - box.y0 for box in boxes)
+    top, bottom = min(box.y0 for box in boxes) - margin, max(box.y1 for box in boxes) + margin
+    return _WHOLE if bottom - top > _MOST_OF_PAGE else Box(0, max(0.0, top), 1, min(1.0, bottom))
+
+
+def resolve_glyphs(
+    tokens: Sequence[PageToken], read: Page | None, band: Box = _WHOLE
+) -> tuple[tuple[PageToken, ...], Caveat]:
     """The words, those in question as OCR read them where it is sure, and the remark that belongs to the page.
 
     Args:
         tokens: at least one of them is in question.
-        read: the whole page, None where it could not be read.
+        read: the page, or this band of it, None where it could not be read.
     """
-    words = [word for word in as_tokens(read, _WHOLE) if word.box] if read else []
+    words = [word for word in as_tokens(read, band) if word.box] if read else []
     result = list(tokens)
     asked = settled = 0
     for at, token in enumerate(tokens):
