@@ -227,14 +227,14 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @examples(st.dictionaries(st.text(), JSON, max_size=4))
 def test_every_object_is_read_as_it_was_written(value: dict[str, Any]) -> None:
     text, flaw = read_demanded_answer(ResponseForm(), json.dumps(value), ParsedReply())
     assert flaw is None and json.loads(text) == value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @examples(st.text(alphabet='{}[]",:n1`json \n', max_size=60))
 def test_what_is_read_has_the_form_or_a_flaw(content: str) -> None:
     text, flaw = read_demanded_answer(ResponseForm(SCHEMA), content, ParsedReply(answer=content))

@@ -276,7 +276,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.one_of(st.text(max_size=300), st.lists(_PIECES, max_size=80).map("".join)))
 def test_nothing_makes_it_raise(text: str) -> None:
     parsed = said(text)
@@ -286,7 +286,7 @@ def test_nothing_makes_it_raise(text: str) -> None:
         assert call.problem is None or call.arguments == {}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(st.sampled_from(["city", "note"]), st.text(st.characters(codec="utf-8", exclude_characters="\0")))
 )

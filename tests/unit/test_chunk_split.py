@@ -29,7 +29,7 @@ def assert_sound(pages: list[Page], chunks: list[Chunk], sizes: ChunkSettings) -
 LINES = st.sampled_from(HARD_LINES)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.one_of(st.lists(LINES, max_size=14).map("\n".join), st.text(max_size=300)), max_size=4),
     st.integers(100, 300),

@@ -52,7 +52,7 @@ def lengths(chunks: list[Chunk], unit: str) -> list[int]:
 
 
 @pytest.mark.parametrize("strategy", NAMES)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.one_of(st.lists(st.sampled_from(HARD_LINES), max_size=14).map("\n".join), st.text(max_size=300)), max_size=4

@@ -116,7 +116,7 @@ _TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(_TEXTS)
 @example("\0\ud800")
 @example("password: a[secret]")

@@ -110,7 +110,7 @@ def test_me_06_seven_facts_at_most() -> None:
     assert "3 to 7" in facts.extraction_request("", [said(1)])[0].messages[0].content
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.text(alphabet='{}[]",:abfact summary\\n`', max_size=120))
 def test_no_reply_breaks_the_reader(reply: str) -> None:
     """ME-06: whatever a model writes, what is read was said, fits the table, and what was dropped has a note."""
@@ -135,7 +135,7 @@ _SAID = st.text(alphabet="abc xyz", min_size=1, max_size=12).map(lambda text: " 
 _PROSE = st.text(alphabet="Sure, here it is:\n}]", max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(_SAID, max_size=10, unique=True), _SAID, _PROSE, _PROSE, st.booleans())
 def test_what_a_reply_says_is_read_through_prose_and_fences(
     texts: list[str], summary: str, before: str, after: str, fenced: bool

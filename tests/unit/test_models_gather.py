@@ -155,7 +155,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(JSON, max_size=4))
 def test_garbage_is_unavailable_and_nothing_else(events: list[Any]) -> None:
     gathering = ReplyAccumulator(ASK)

@@ -161,7 +161,7 @@ KNOWN: tuple[ModelConnection, ...] = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROUTINGS, st.sampled_from(Task), st.booleans(), st.booleans(), st.sampled_from([None, "a", "d", "off", "gone"]))
 def test_every_order_keeps_the_rules(
     routing: Routing, task: Task, tools: bool, thrifty: bool, default: str | None

@@ -232,7 +232,7 @@ def test_a_long_message_is_judged_by_its_beginning() -> None:
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_any_text_has_a_task_and_always_the_same(text: str) -> None:
     judged = classify_task(text)
     assert judged == classify_task(text) and judged.task in Task

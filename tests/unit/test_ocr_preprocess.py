@@ -172,7 +172,7 @@ def find(prepared: PreparedPage) -> PixelArea:
     x=st.integers(20, 250),
     y=st.integers(20, 130),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_boxes_come_back_to_the_original_through_every_step(
     turn: int, factor: float, angle: float, x: int, y: int
 ) -> None:
@@ -194,7 +194,7 @@ def test_boxes_come_back_to_the_original_through_every_step(
     assert 37 <= 200 * (box.y1 - box.y0) <= grown
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.floats(-10, 10), st.integers(1, 900), st.integers(1, 900))
 def test_a_rotated_canvas_holds_every_corner(angle: float, width: int, height: int) -> None:
     matrix, wide, high = geometry.rotation_matrix(angle, width, height)

@@ -115,7 +115,7 @@ def test_a_script_gets_type_and_category_where_its_description_has_none() -> Non
     assert (one.kind, one.category, one.code) == (Kind.PYTHON, "Package/s", "def run(payload): return {}")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(min_size=1, max_size=40), st.binary(max_size=50))
 def test_sk_06_a_name_stays_below_its_folder_or_is_refused(name: str, content: bytes) -> None:
     """SK-06: whatever is taken is a normal path of visible parts, none of which leads elsewhere."""
@@ -136,7 +136,7 @@ def test_sk_06_a_name_stays_below_its_folder_or_is_refused(name: str, content: b
         assert not set("\\:\0") & set(path) and not any(unicodedata.category(c) in ("Cc", "Cf") for c in path)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_sk_06_a_package_with_any_bytes_changed_is_read_or_refused_by_name(data: st.DataObject) -> None:
     """SK-06: no other error comes out, whatever a few bytes become."""

@@ -13,7 +13,7 @@ from tests.unit.test_models_gather import ASK, JSON
 TYPES = st.sampled_from(["message_start", "message", "content_block_start", "content_block_delta", "message_delta"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(JSON, max_size=4), TYPES)
 def test_garbage_is_unavailable_and_nothing_else(events: list[Any], kind: str) -> None:
     message = _Message(ReplyAccumulator(ASK))
