@@ -32,8 +32,6 @@ ENDS = (
 _ADDED = {"markitdown__test_outlook_msg.msg": ("Content",)}
 _MARKS = dict.fromkeys(map(ord, "*[]"))
 ALL = "`eval-ingest`: all 162 right or with a reason that you would defend to the file's owner"
-# Files of which the manifest wants something else, and why what comes out is told their owner with a good conscience.
-DEFENDED: Mapping[str, str] = {}
 RIGHT = "right = the outcome agrees with the manifest and every `must_include` is present; misses listed (aim ≥ 85 %)"
 
 
@@ -134,14 +132,7 @@ def judge(cases: Sequence[Case], ended: Mapping[Path, Outcome], report: Report, 
         report.figure(f"files that {name}", count, reference=0, goal=ENDS, holds=count == 0)
     right = (len(cases) - len(misses)) / len(cases)
     report.figure("files that are right", right, reference=0.85, goal=RIGHT, holds=right >= 0.85)
-    defended = sum(case.path.name in DEFENDED for case in misses)
-    told = right * len(cases) + defended
-    report.figure(
-        "files that are right or defended", round(told), reference=len(cases), goal=ALL, holds=told == len(cases)
-    )
-    for case in misses:
-        if case.path.name in DEFENDED:
-            report.figure(f"defended, {case.path.name}", DEFENDED[case.path.name])
+    report.figure("right or defended", len(cases) - len(misses), reference=len(cases), goal=ALL, holds=not misses)
     for name, count in sorted(Counter(_ending(outcome) for outcome in ended.values()).items()):
         report.figure(f"ended as {name}", count)
     by_category: dict[str, list[bool]] = defaultdict(list)

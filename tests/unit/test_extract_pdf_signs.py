@@ -4,12 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from configs.sections import OcrSettings, ReadSettings
-from pipelines.documents.document import CaveatKind, Page
+from pipelines.documents.document import Box, CaveatKind, Page, Word
 from pipelines.documents.extract.extraction_worker import ExtractionWorker
 from pipelines.documents.extract.pdf.hyphens import keeps_hyphen
+from pipelines.documents.ocr.reading import Picture
 from tests.fakes import files
 from tests.fakes.files import Dictated, Transcriber
 
@@ -129,16 +131,17 @@ def test_another_sign_without_meaning_leaves_its_mark(tmp_path: Path, shape: str
 def test_a_word_with_a_sign_without_meaning_is_read_by_ocr_where_it_is_sure(tmp_path: Path) -> None:
     path = strange(tmp_path / "a.pdf", "box", "0003", "The o", "ce is shut.")
     sure = Dictated()
-    sure.read = lambda image, number, dpi=None: _at_its_place("office", 0.9)  # type: ignore[method-assign]
+    sure.read = lambda image, number, dpi=None: _at_its_ink("office", image)  # type: ignore[method-assign]
     page = read(path, sure)
     assert page.text == "The office is shut."
     assert [caveat.kind for caveat in page.caveats] == [CaveatKind.GLYPHS_UNMAPPED]
 
 
-def _at_its_place(word: str, confidence: float) -> Page:
-    from pipelines.documents.document import Box, Word
-
-    return Page(1, word, (Word(word, 0, Box(0.16, 0.085, 0.22, 0.1), confidence),), "tesseract", confidence)
+def _at_its_ink(word: str, image: Picture) -> Page:
+    """A word in the rows of a picture that hold any ink: it is of a part of the page."""
+    rows = np.flatnonzero((image < 128).any(axis=tuple(range(1, image.ndim)))) / image.shape[0]
+    box = Box(0.16, float(rows.min()), 0.22, float(rows.max()))
+    return Page(1, word, (Word(word, 0, box, 0.9),), "tesseract", 0.9)
 
 
 def test_a_sign_that_begins_several_lines_is_a_bullet(tmp_path: Path) -> None:
