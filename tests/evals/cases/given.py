@@ -153,7 +153,7 @@ def ingest_cases(folder: Path) -> Iterable[Case]:
     yield case("xlsx_title_row.xlsx", "Part | Shelf | Units in stock", "Part-0649")
     yield case("scan_de.png", "Prüfbericht über die Kesselanlage", instead=LANGUAGE)
     yield case("scan_ar.png", "ا", instead=LANGUAGE)
-    yield case("scan_zh.png", "的", instead=LANGUAGE)
+    yield case("scan_zh.png", "锅炉设备检验报告", "费用：一千二百五十元", instead=LANGUAGE)
     yield case("scan_coloured.png", "ANNUAL TARIFF 2031", "Pilotage costs 1,120 crowns", "Towage is free for hulls")
     yield case("unmapped_minus.pdf", ("−18.4", "-18.4", "–18.4"), instead=frozenset({Mark.GLYPHS_UNMAPPED}))
     yield case("embedded_workbook.docx", "The stock list is embedded below.", "EMBEDDED hawser", instead=SKIPPED)
