@@ -280,6 +280,8 @@ class OcrCascade:
         began, lines = self._clock(), list(work.lines)
         areas = [_widen_area(lines[index].area) for index in weak]
         try:
+            if work.left() <= 0:
+                raise Unreadable(FailureReason.TIMEOUT, "no time left for it")
             read = engine.recognise(work.view.image, areas, seconds=work.left())
         except (EngineMissing, Unreadable) as error:
             self._tell(work, engine.name, began, f"{len(weak)} weak lines stay as they are: {error}")
