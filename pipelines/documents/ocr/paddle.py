@@ -24,8 +24,8 @@ LANGUAGES = frozenset((*_LANGUAGE_TEXT.split(), *UNSPACED))
 FIX = "pip install rapidocr onnxruntime, or set OCR_STRATEGY=tesseract"
 THREADS = 1
 LEAST_PIXELS = 2  # of a crop's sides
-# Against the package's own on 48 receipts more words are found for less: each line is read as wide as it is, not as the
-# widest beside it; what tells lines that stand on their heads turned sound ones round. A detector on fewer pixels (1,600)
+# Against the package's own on 48 receipts more words are found for less: each line is read as wide as it is, not as
+# the widest beside it; what tells lines that stand on their heads turned sound ones round. A detector on 1,600 pixels
 # found as many words on receipts, and lost one cell in eight of tables without rules.
 _OPTIONS: Mapping[str, Any] = {
     "Global.use_cls": False,
