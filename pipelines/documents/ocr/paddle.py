@@ -27,11 +27,7 @@ LEAST_PIXELS = 2  # of a crop's sides
 # Against the package's own on 48 receipts more words are found for less: each line is read as wide as it is, not as
 # the widest beside it; what tells lines that stand on their heads turned sound ones round. A detector on 1,600 pixels
 # found as many words on receipts, and lost one cell in eight of tables without rules.
-_OPTIONS: Mapping[str, Any] = {
-    "Global.use_cls": False,
-    "Rec.rec_batch_num": 1,
-    "Rec.rec_img_shape": [3, 48, 96],
-}
+_OPTIONS: Mapping[str, Any] = {"Global.use_cls": False, "Rec.rec_batch_num": 1, "Rec.rec_img_shape": [3, 48, 96]}
 # Its model has learnt Chinese and writes marks as wide as its signs.
 _NARROW = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"、": ",", "。": "."})
 
