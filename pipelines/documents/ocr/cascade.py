@@ -280,24 +280,16 @@ class OcrCascade:
         began, lines = self._clock(), list(work.lines)
         areas = [_widen_area(lines[index].area) for index in weak]
         try:
-            if work.left() <= 0:
-                raise Unreadable(FailureReason.TIMEOUT, "no time left for it")
             read = engine.recognise(work.view.image, areas, seconds=work.left())
         except (EngineMissing, Unreadable) as error:
             self._tell(work, engine.name, began, f"{len(weak)} weak lines stay as they are: {error}")
             return list(weak)
         left = []
         for index, transcript in zip(weak, read, strict=True):
-            old = lines[index]
-            new = as_line(transcript, old.area, transcript.confidence, old)
-            better = new if transcript.confidence > max(old.confidence, SURE_LINE) else None
-            lines[index] = better or old
-            if better is None and len(old.text) >= LONG_LINE:
+            if not self._keep_better(work, engine.name, began, lines, index, transcript, SURE_LINE):
                 left.append(index)
-            note = f"line {index + 1}: {old.text[:80]}"
-            self._tell(work, engine.name, began, note, transcript.confidence, kept=better is not None)
         work.lines = tuple(lines)
-        return left
+        return [index for index in left if len(lines[index].text) >= LONG_LINE]
 
     def _reread_lines(self, work: _Work, engine: LineEngine, weak: list[int]) -> None:
         lines = list(work.lines)
@@ -305,15 +297,29 @@ class OcrCascade:
             if work.left() <= 0:
                 work.attempts.append(EngineAttempt(engine.name, 0.0, 0, False, f"line {index + 1}: no time left"))
                 continue
-            began, old = self._clock(), lines[index]
-            crop = _widen_area(old.area)
-            (transcript,) = engine.recognise(work.view.image, [crop])
-            mean = comparable_confidence(transcript)
-            new = as_line(transcript, old.area, mean, old)
-            better = new if mean > old.confidence else None
-            lines[index] = better or old
-            self._tell(work, engine.name, began, f"line {index + 1}: {old.text[:80]}", mean, kept=better is not None)
+            began = self._clock()
+            (transcript,) = engine.recognise(work.view.image, [_widen_area(lines[index].area)])
+            comparable = replace(transcript, confidence=comparable_confidence(transcript))
+            self._keep_better(work, engine.name, began, lines, index, comparable)
         work.lines = tuple(lines)
+
+    def _keep_better(
+        self,
+        work: _Work,
+        engine: str,
+        began: float,
+        lines: list[TextLine],
+        index: int,
+        read: LineTranscript,
+        least: float = 0.0,
+    ) -> bool:
+        """A line as it was read again, where that is surer than `least` and than what is there; either way it is told."""
+        old = lines[index]
+        new = as_line(read, old.area, read.confidence, old) if read.confidence > max(old.confidence, least) else None
+        lines[index] = new or old
+        note = f"line {index + 1}: {old.text[:80]}"
+        self._tell(work, engine, began, note, read.confidence, kept=new is not None)
+        return new is not None
 
     def _detect_lines(self, work: _Work, engine: LineEngine) -> None:
         """The whole page by the line engine: its own lines, then their text."""

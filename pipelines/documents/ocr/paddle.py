@@ -6,6 +6,7 @@ from typing import Any
 import cv2
 import numpy as np
 
+from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.guarded_child import GuardedChild
 from pipelines.documents.ocr.compose import is_unspaced
 from pipelines.documents.ocr.line_engine_process import call_engine, catch_missing
@@ -56,7 +57,7 @@ class PaddleEngine:
             Unreadable: timeout (retryable where it hung without using CPU), bomb or crashed.
             EngineMissing: not installed, or its models are not there.
         """
-        found = call_engine(self._guard, self.name, "read", image, cpu_seconds=max(seconds, 0.001))
+        found = self._call_child("read", image, seconds)
         return arrange_found([_as_line(line) for line in found])
 
     def recognise(self, image: Picture, areas: Sequence[PixelArea], *, seconds: float) -> tuple[LineTranscript, ...]:
@@ -71,12 +72,17 @@ class PaddleEngine:
             )
             for area in areas
         ]
-        found = call_engine(self._guard, self.name, "recognise", crops, cpu_seconds=max(seconds, 0.001))
+        found = self._call_child("recognise", crops, seconds)
         return tuple(LineTranscript(text, min(max(score, 0.0), 1.0)) for text, score in found)
 
     def close(self) -> None:
         """End the child."""
         self._guard.close()
+
+    def _call_child(self, method: str, given: Any, seconds: float) -> Any:
+        if seconds <= 0:  # a call would only cost the child, and the next page its start
+            raise Unreadable(FailureReason.TIMEOUT, "no time left for it")
+        return call_engine(self._guard, self.name, method, given, cpu_seconds=seconds)
 
 
 class PaddleReader:

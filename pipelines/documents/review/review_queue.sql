@@ -2,7 +2,9 @@
 -- page says that its text may be wrong, a correction has no place on it any more, or a value that was extracted from it
 -- is in doubt (one that stands nowhere: on the first page). A page that was looked at before a value was extracted waits
 -- again.
-with doubtful as (
+with fields_of as (
+    select version_id, number, at, fields from doubtful_field_pages where workspace_id = %(workspace)s
+), doubtful as (
     select p.version_id, p.number, 'confidence' as reason from pages p
     where p.workspace_id = %(workspace)s and coalesce(p.weakest_line, p.confidence) < %(below)s
       and p.engine not in ('native', 'native+human') and p.failure is null and (p.weakest_line is not null or p.words <> '[]')
@@ -15,7 +17,7 @@ with doubtful as (
     select v.version, c.page, 'correction' from page_corrections c cross join unnest(c.unplaced_in) as v(version)
     where c.workspace_id = %(workspace)s
     union all
-    select version_id, number, 'field' from doubtful_field_pages where workspace_id = %(workspace)s
+    select version_id, number, 'field' from fields_of
 ), pages_of as (
     select version_id, number, array_agg(distinct reason order by reason) as reasons from doubtful
     group by version_id, number
@@ -27,7 +29,7 @@ select d.id as document_id, d.filename, p.version_id, p.number, p.revision, v.pa
 from pages_of q join documents d on d.current_version = q.version_id and d.workspace_id = %(workspace)s
 join pages p on p.version_id = q.version_id and p.number = q.number and p.workspace_id = d.workspace_id
 join document_versions v on v.id = p.version_id and v.workspace_id = d.workspace_id
-left join doubtful_field_pages f on f.version_id = q.version_id and f.number = q.number and f.workspace_id = d.workspace_id
+left join fields_of f on f.version_id = q.version_id and f.number = q.number
 left join users u on u.id = p.reviewed_by
 where d.workspace_id = %(workspace)s and p.failure is null
   and (p.reviewed_at is not null and p.reviewed_at >= coalesce(f.at, p.reviewed_at)) = %(reviewed)s
@@ -62,7 +64,7 @@ update pages p set (reviewed_at, reviewed_by) = (
            case when not %(fine)s then null when looked.at then p.reviewed_by else %(user)s::uuid end
     from (select p.reviewed_at is not null and not exists (
         select 1 from doubtful_field_pages f
-        where f.version_id = p.version_id and f.number = p.number and f.at > p.reviewed_at)) as looked(at))
+        where f.version_id = p.version_id and f.number = p.number and f.workspace_id = p.workspace_id and f.at > p.reviewed_at)) as looked(at))
 from documents d
 where d.id = %(document)s and d.workspace_id = %(workspace)s and p.version_id = d.current_version
   and p.number = %(number)s and p.workspace_id = d.workspace_id and p.version_id = %(version)s
