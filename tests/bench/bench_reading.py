@@ -1,6 +1,5 @@
 """Reading against named peers: scans in bulk beside Tesseract, PDFs with text beside two converters, large files."""
 
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,6 +22,7 @@ from reportlab.pdfgen.canvas import Canvas
 from cluster import connect
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.extract.reader import DocumentReader
+from tests.bench.bench_product import run_tesseract, seconds_of_reading
 from tests.evals.eval_ocr import Entry, Score, entries, score
 from tests.evals.report import Report
 from tests.instance import Instance, instance
@@ -57,7 +57,6 @@ def bulk(report: Report, made: Instance, folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="aos-bulk-") as place:
         images, texts = Path(place) / "images", Path(place) / "texts"
         images.mkdir()
-        texts.mkdir()
         chosen: dict[str, Entry] = {}
         for rows in entries(folder, None).values():
             for entry in rows:
@@ -67,11 +66,7 @@ def bulk(report: Report, made: Instance, folder: Path) -> None:
                     with Image.open(entry.image) as picture:
                         picture.save(images / f"{name}.png", dpi=picture.info.get("dpi"), compress_level=1)
         job = made.ingest(images, wait=JOB_SECONDS)
-        ((seconds,),) = made.rows(
-            "select extract(epoch from max(p.read_at) - min(j.started_at))::float from jobs j, pages p where j.id = %s"
-            " and p.version_id in (select subject from units where job_id = j.id)",
-            job["id"],
-        )
+        ours = len(chosen) / seconds_of_reading(made, job["id"])
         read = dict(
             made.rows(
                 "select d.filename, p.text from documents d join pages p on p.version_id = d.current_version"
@@ -80,27 +75,18 @@ def bulk(report: Report, made: Instance, folder: Path) -> None:
             )
         )
         report.figure("bulk: pages read", len(read), reference=len(chosen), goal=BULK, holds=len(read) == len(chosen))
-        plain_seconds = _tesseract(images, texts)
+        plain = len(chosen) / run_tesseract(images, texts)
         sets: dict[str, list[Score]] = defaultdict(lambda: [Score(), Score()])
         for name, entry in chosen.items():
             both = sets[entry.set]
             both[0] += score(read.get(f"{name}.png", ""), entry, 1, 0)
             both[1] += score((texts / f"{name}.png.txt").read_text(encoding="utf-8"), entry, 1, 0)
-    ours, plain = len(chosen) / seconds, len(chosen) / plain_seconds
     report.figure("bulk: pages", round(ours, 3), unit="pages/s", reference=round(plain, 3))
     report.figure("bulk: ratio", round(ours / plain, 3), reference=1.0, goal=BULK, holds=ours >= plain)
     for name, (mine, theirs) in sorted(sets.items()):
         recalls = round(mine.word_recall, 5), round(theirs.word_recall, 5)
         holds = mine.word_recall >= theirs.word_recall - 0.0005
         report.figure(f"bulk, {name}: word recall", recalls[0], reference=recalls[1], goal=BULK, holds=holds)
-
-
-def _tesseract(images: Path, texts: Path) -> float:
-    began = time.monotonic()
-    command = f"ls {images} | xargs -P2 -I{{}} tesseract {images}/{{}} {texts}/{{}} --psm 3"
-    line = ["env", "OMP_THREAD_LIMIT=1", "bash", "-c", command]
-    subprocess.run(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    return time.monotonic() - began
 
 
 def born_digital(report: Report, evals: Path) -> None:

@@ -313,7 +313,7 @@ class OcrCascade:
         read: LineTranscript,
         least: float = 0.0,
     ) -> bool:
-        """A line as it was read again, where that is surer than `least` and than what is there; either way it is told."""
+        """A line as it was read again, where it is surer than `least` and than what was there; told in any case."""
         old = lines[index]
         new = as_line(read, old.area, read.confidence, old) if read.confidence > max(old.confidence, least) else None
         lines[index] = new or old
