@@ -33,11 +33,13 @@ def engine() -> Iterator[PaddleEngine]:
 
 
 def test_lines_come_in_order_with_words_where_they_stand(engine: PaddleEngine) -> None:
-    """IN-07: words have boxes and scores of their own."""
+    """IN-07: words have boxes and scores of their own, and the boxes end where their ink does."""
     lines = engine.read(receipt(), seconds=60)
+    inked = np.flatnonzero((receipt()[210:280] < 140).any(axis=0))
     assert [line.text for line in lines] == list(LINES)
     first, *_, last = lines[2].tokens
-    assert first.text == "Total:" and first.area.x0 < 60 < 140 < first.area.x1 < 220 < last.area.x0
+    assert first.text == "Total:" and abs(first.area.x0 - inked[0]) <= 2 and abs(last.area.x1 - inked[-1]) <= 2
+    assert 130 < first.area.x1 < 150 < 220 < last.area.x0 and first.area.x1 in inked + 1 and last.area.x0 in inked
     assert all(210 < word.area.y0 + 15 < word.area.y1 < 280 and 0.5 < word.confidence <= 1 for word in lines[2].tokens)
 
 

@@ -38,7 +38,7 @@ from pipelines.documents.ocr.reading import (
 )
 from pipelines.documents.ocr.tesseract import TesseractEngine, tesseract_version
 
-REVISION = 7  # of this package's own decisions; raise it when the same page may read differently
+REVISION = 8  # of this package's own decisions; raise it when the same page may read differently
 ENGINES = ("tesseract", "paddle", "easyocr")  # as they are told of a page that several read
 # Under this page mean a second look pays: cheaper than a wrong page, and clean scans are well above.
 DOUBTFUL = 0.80

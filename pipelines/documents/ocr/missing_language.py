@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from pipelines.documents.document import Caveat, CaveatKind
-from pipelines.documents.ocr.installed import package_of
+from pipelines.documents.ocr.languages.installed import package_of
 from pipelines.documents.ocr.reading import EngineMissing
 
 if TYPE_CHECKING:

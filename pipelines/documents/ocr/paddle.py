@@ -11,7 +11,10 @@ from pipelines.documents.guarded_child import GuardedChild
 from pipelines.documents.ocr.compose import is_unspaced
 from pipelines.documents.ocr.line_engine_process import call_engine, catch_missing
 from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.preprocess import to_grey
 from pipelines.documents.ocr.reading_order import arrange_found
+from pipelines.documents.ocr.survey import survey_ink
+from pipelines.documents.ocr.word_edges import fit_edges
 
 # Of the 50 languages that its one model reads, those whose words stand apart and that Tesseract's names are known of.
 _LANGUAGE_TEXT = """
@@ -26,9 +29,15 @@ FIX = "pip install rapidocr onnxruntime, or set OCR_STRATEGY=tesseract"
 THREADS = 1
 LEAST_PIXELS = 2  # of a crop's sides
 # Against the package's own on 48 receipts more words are found for less: each line is read as wide as it is, not as
-# the widest beside it; what tells lines that stand on their heads turned sound ones round. A detector on 1,600 pixels
-# found as many words on receipts, and lost one cell in eight of tables without rules.
-_OPTIONS: Mapping[str, Any] = {"Global.use_cls": False, "Rec.rec_batch_num": 1, "Rec.rec_img_shape": [3, 48, 96]}
+# the widest beside it; what tells lines that stand on their heads turned sound ones round.
+_OPTIONS: Mapping[str, Any] = {
+    "Global.use_cls": False,
+    "Det.limit_type": "max",
+    "Rec.rec_batch_num": 1,
+    "Rec.rec_img_shape": [3, 48, 96],
+}
+LETTER_HEIGHT = 12.0  # pixels, as the detector sees them
+LEAST_SIDE, LONGEST_SIDE = 640, 2000  # pixels that it looks at; the package makes no page longer
 # Its model has learnt Chinese and writes marks as wide as its signs.
 _NARROW = str.maketrans({chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} | {"、": ",", "。": "."})
 
@@ -58,7 +67,7 @@ class PaddleEngine:
             EngineMissing: not installed, or its models are not there.
         """
         found = self._call_child("read", image, seconds)
-        return arrange_found([_as_line(line) for line in found])
+        return arrange_found([fit_edges(_as_line(line), image) for line in found])
 
     def recognise(self, image: Picture, areas: Sequence[PixelArea], *, seconds: float) -> tuple[LineTranscript, ...]:
         """Given lines alone, a transcript each with the mean of its letters' scores; limits and errors as `read`."""
@@ -124,10 +133,27 @@ class PaddleReader:
             except (OSError, RuntimeError, ValueError) as error:
                 raise EngineMissing(f"rapidocr cannot load its models: {error}", fix=FIX) from error
         colours = cv2.cvtColor(image, cv2.COLOR_GRAY2BGR) if image.ndim == 2 else image[:, :, ::-1]
+        if use_det:
+            self._limit_detector(detector_side(image))
         # Its options stay as they were last given.
         return self._engine(
             np.ascontiguousarray(colours), use_det=use_det, use_cls=False, return_word_box=return_word_box
         )
+
+    def _limit_detector(self, side: int) -> None:
+        self._engine.cfg.Det.limit_side_len = side  # for the detector that is loaded with the first page
+        if self._engine.text_det is not None:
+            self._engine.text_det.limit_side_len = side
+
+
+def detector_side(image: Picture) -> int:
+    """The longest side, in pixels, of the picture in which lines are sought.
+
+    What the detector costs grows with the pixels, and it finds lines of small letters as well as of large ones.
+    """
+    longest = min(max(image.shape[:2]), LONGEST_SIDE)
+    seen = survey_ink(to_grey(image)).letter_height * longest / max(image.shape[:2])
+    return max(round(longest * min(1.0, LETTER_HEIGHT / seen)), LEAST_SIDE) if seen else longest
 
 
 def load_engine() -> Any:

@@ -16,7 +16,7 @@ from pipelines.documents.guarded_child import (
     GuardedChild,
     TookTooMuch,
 )
-from pipelines.documents.ocr.installed import LanguageData, find_language_data
+from pipelines.documents.ocr.languages.installed import LanguageData, find_language_data
 from pipelines.documents.ocr.reading import LetterSurvey, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.survey import is_bilevel
 from pipelines.documents.ocr.tesseract_process import Raster, ResidentEngine, TesserocrEngine

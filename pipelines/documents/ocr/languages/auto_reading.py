@@ -12,7 +12,7 @@ from pipelines.documents.document import EngineAttempt, Page, Unreadable
 from pipelines.documents.ocr import missing_language, paddle
 from pipelines.documents.ocr.cascade import OcrCascade, build_cascade
 from pipelines.documents.ocr.easyocr import PACKAGED
-from pipelines.documents.ocr.installed import installed_languages
+from pipelines.documents.ocr.languages.installed import installed_languages
 from pipelines.documents.ocr.languages.first_languages import AUTO, FirstLook, first_languages
 from pipelines.documents.ocr.languages.scripts import (
     EAST_ASIAN,

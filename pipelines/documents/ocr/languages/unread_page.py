@@ -7,7 +7,7 @@ from typing import Final
 
 from pipelines.documents.document import Caveat, CaveatKind, Page
 from pipelines.documents.ocr.compose import compose_page
-from pipelines.documents.ocr.installed import package_of
+from pipelines.documents.ocr.languages.installed import package_of
 from pipelines.documents.ocr.missing_language import SCRIPTS
 from pipelines.documents.ocr.preprocess import PreparedPage
 from pipelines.documents.ocr.reading import Picture, TextLine, mean_confidence

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from cluster.basics.errors import Invalid
 from configs.sections import OcrSettings
-from pipelines.documents.ocr.installed import installed_languages
+from pipelines.documents.ocr.languages.installed import installed_languages
 from pipelines.documents.store.ocr_languages import MOST, refuse_absent
 from pipelines.documents.store.reading_options import parse_languages
 
