@@ -158,11 +158,13 @@ def test_a_weak_line_of_a_sound_page_is_read_by_paddle_alone() -> None:
     assert told == [("tesseract", True), ("paddle", False), ("easyocr", True)]
 
 
-def test_scraps_that_neither_is_sure_of_are_not_worth_easyocr() -> None:
+@pytest.mark.parametrize("scrap", ["ae", "ee > ——— ...", "- - = ~ | _ - - |"])
+def test_scraps_that_neither_is_sure_of_are_not_worth_easyocr(scrap: str) -> None:
+    """IN-07: ornaments and rules are read as a row of marks with hardly a letter among them."""
     easy = FakeLineEngine(lambda area: transcript("x"))
-    unsure = FakeWholePageEngine((), transcript=transcript("ae", 0.5))
-    page, _ = read_with_both(unsure, [*SOUND, line("ae", 0.3, 150)], easy)
-    assert page.text.splitlines()[-1] == "ae" and len(unsure.weak) == 1 and easy.asked == []
+    unsure = FakeWholePageEngine((), transcript=transcript(scrap, 0.5))
+    page, _ = read_with_both(unsure, [*SOUND, line(scrap, 0.3, 150)], easy)
+    assert page.text.splitlines()[-1] == scrap and len(unsure.weak) == 1 and easy.asked == []
 
 
 def test_weak_lines_of_a_page_that_paddle_read_stay_as_they_are() -> None:

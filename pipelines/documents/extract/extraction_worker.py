@@ -14,6 +14,7 @@ from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import FailureReason, Page, Unreadable
 from pipelines.documents.extract.containers.unpacked import UnpackedMembers
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument, PageImageReader
+from pipelines.documents.extract.picture_memory import PictureMemory
 from pipelines.documents.guarded_child import more_memory
 from pipelines.documents.sources.sniff import Kind, sniff_kind
 
@@ -176,6 +177,6 @@ class _LazyEngine:
 
     def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
         if self._engine is None:
-            self._engine = self._make(self._settings)
+            self._engine = PictureMemory(self._make(self._settings))
         with more_memory(self._settings.memory_bytes):
             return self._engine.read(image, number, dpi)

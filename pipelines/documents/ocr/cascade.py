@@ -50,7 +50,7 @@ TURNED = 0.70
 SINGLE_BLOCK = 6  # Tesseract's segmentation mode for a page it cuts up wrongly otherwise (receipts, forms)
 # How sure PP-OCR has to be of a weak line: on pages of old books scraps of ornaments were under it, words over it.
 SURE_LINE = 0.80
-LONG_LINE = 8  # letters; what neither is sure of and is shorter is mostly no text, and EasyOCR takes seconds a line
+LONG_LINE = 8  # letters; what neither is sure of and has fewer is mostly no text, and EasyOCR takes seconds a line
 LINE_PATIENCE = 4  # times engine_seconds: what its threads cost is added up, and the page's own limit holds
 LINE_MARGIN = 0.12  # of the line's height: ascenders that the word boxes cut off
 
@@ -289,7 +289,7 @@ class OcrCascade:
             if not self._keep_better(work, engine.name, began, lines, index, transcript, SURE_LINE):
                 left.append(index)
         work.lines = tuple(lines)
-        return [index for index in left if len(lines[index].text) >= LONG_LINE]
+        return [index for index in left if sum(map(str.isalnum, lines[index].text)) >= LONG_LINE]
 
     def _reread_lines(self, work: _Work, engine: LineEngine, weak: list[int]) -> None:
         lines = list(work.lines)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 import pypdfium2 as pdfium
 
@@ -31,7 +30,6 @@ _FEW_CLEAR = 3  # letters and figures: fewer are no text, but what grain looks l
 _SURE = 0.7
 _MOST_AREAS, _MOST_SECONDS = 12, 40.0  # CPU, engines included: the page's own text must not be lost to its pictures
 _MOST_IN_VAIN = 2  # layers in doubt whose pictures OCR cannot read either (handwriting): each costs its whole time
-_MOST_KEPT = 64  # pictures that come again (a logo on each page) are read once a document
 
 Scale = Callable[[pdfium.PdfPage, int], float]
 
@@ -59,7 +57,6 @@ class PictureReading:
     ) -> None:
         """`scale` gives the pixels per point at which a page may be rendered for so many dots per inch."""
         self._context, self._scale, self._cpu_clock = context, scale, cpu_clock
-        self._kept: dict[bytes, Page] = {}
         self._in_vain = 0
 
     def read(
@@ -88,7 +85,7 @@ class PictureReading:
                 if not layer and (letters < _LEAST_LETTERS[area.kind] or is_blank(look)):
                     continue
             else:
-                look, letters = None, MANY_LETTERS
+                letters = MANY_LETTERS
             if layer and is_grained(render_area(page, area.box, LOOK_DPI / 72)):
                 reading = _with_doubt(reading, "the picture is too full of dots to be read again")
                 continue
@@ -101,7 +98,7 @@ class PictureReading:
                 unread.append("there are too many of them")
                 continue
             try:
-                found = self._read_area(page, number, area, look.tobytes() if look is not None else b"")
+                found = self._read_area(page, number, area)
             except (Unreadable, EngineMissing) as error:
                 unread.append(str(error))
                 if layer:
@@ -117,16 +114,10 @@ class PictureReading:
             reading = replace(reading, caveats=(*reading.caveats, caveat))
         return reading
 
-    def _read_area(self, page: pdfium.PdfPage, number: int, area: PictureArea, look: bytes) -> Page:
-        key = blake2b(look, digest_size=16).digest() if look else b""
-        if key and key in self._kept:
-            return self._kept[key]
+    def _read_area(self, page: pdfium.PdfPage, number: int, area: PictureArea) -> Page:
         scale = self._scale(page, self._context.ocr.dpi)
         pixels = _render(page, area, scale)
-        found = Page(number, "") if is_blank(pixels) else self._context.engine.read(pixels, number, round(scale * 72))
-        if key and len(self._kept) < _MOST_KEPT and area.share < _SCAN:
-            self._kept[key] = found
-        return found
+        return Page(number, "") if is_blank(pixels) else self._context.engine.read(pixels, number, round(scale * 72))
 
 
 def is_blank(pixels: Picture) -> bool:
