@@ -91,7 +91,7 @@ def bulk(report: Report, made: Instance, folder: Path) -> None:
 
 
 def born_digital(report: Report, evals: Path) -> None:
-    """Pages a second of one process each, by turns; the best of three rounds, each by a reader that knows no file yet."""
+    """Pages a second of a process each, by turns: the best of three rounds, each by a reader that knows no file yet."""
     files = list(born_digital_files([evals / "qa" / "reports", evals / "ingest"]))
     receipt = entries(evals / "ocr", "sroie")["sroie"][0].image
     ways: dict[str, Callable[[Path], object]] = {"peers": _text_and_tables, "markitdown": MarkItDown().convert}

@@ -16,8 +16,8 @@ from PIL import Image
 from configs.sections import OcrSettings
 from pipelines.documents.document import CaveatKind, Page
 from pipelines.documents.ocr.cascade import build_cascade
-from pipelines.documents.ocr.languages.installed import installed_languages, package_of
 from pipelines.documents.ocr.languages.auto_reading import AutoLanguageReader, build_page_reader
+from pipelines.documents.ocr.languages.installed import installed_languages, package_of
 from pipelines.documents.ocr.picture import to_array
 from pipelines.documents.ocr.tesseract import TesseractEngine
 from tests.evals.qa_data import spread

@@ -9,8 +9,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from configs.sections import OcrSettings
 from pipelines.documents.document import CaveatKind, Page, Unreadable
-from pipelines.documents.ocr.languages.installed import data_folder, find_language_data, installed_languages
 from pipelines.documents.ocr.languages.auto_reading import build_page_reader
+from pipelines.documents.ocr.languages.installed import data_folder, find_language_data, installed_languages
 from pipelines.documents.ocr.reading import EngineMissing
 from pipelines.documents.ocr.tesseract import TesseractEngine
 

@@ -333,6 +333,19 @@ def test_readers_of_many_languages_do_not_pile_up() -> None:
     assert len(bench.closed) == len(set(bench.asked)) - MOST_OPEN == 1 and "eng" not in bench.closed
 
 
+def test_what_another_languages_data_mistook_is_told_by_the_signs_that_paddle_saw() -> None:
+    """Data of Japanese see signs of traditional Chinese in a text that has none."""
+    mistaken = "本合同有效期為兩年未經雙方書面同意不得續簽買方應在月底前付清全部款項"
+    readings: dict[tuple[str, str], tuple[str, float] | Exception] = {
+        ("eng", "cascade"): ("B A", 0.2),
+        ("jpn", "cascade"): (mistaken, 0.6),
+        ("chi_tra", "paddle"): (CHINESE, 0.99),
+    }
+    bench = Workbench(readings, installed=("eng", "jpn"), detector=seen_as("Japanese"))
+    page = bench.read()
+    assert ("chi_tra", "paddle") in bench.asked and page.text == CHINESE and languages_of(page) == "chi_sim"
+
+
 def test_columns_that_paddle_alone_read_say_that_some_may_be_missing() -> None:
     """Its detector finds half of them and is sure of those."""
     text = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"

@@ -10,8 +10,8 @@ from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.guarded_child import GuardedChild
 from pipelines.documents.ocr.compose import is_unspaced
 from pipelines.documents.ocr.line_engine_process import call_engine, catch_missing
-from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.preprocess import to_grey
+from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, OcrToken, Picture, PixelArea, TextLine
 from pipelines.documents.ocr.reading_order import arrange_found
 from pipelines.documents.ocr.survey import survey_ink
 from pipelines.documents.ocr.word_edges import fit_edges

@@ -8,8 +8,8 @@ from cluster.basics.errors import Invalid
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from pipelines.documents import document
-from pipelines.documents.ocr.languages.installed import package_of
 from pipelines.documents.ocr.languages.first_languages import AUTO
+from pipelines.documents.ocr.languages.installed import package_of
 
 SQL = load_queries(Path(__file__).with_suffix(".sql"))
 MOST = 8  # each costs time on every page

@@ -12,8 +12,8 @@ from pipelines.documents.document import EngineAttempt, Page, Unreadable
 from pipelines.documents.ocr import missing_language, paddle
 from pipelines.documents.ocr.cascade import OcrCascade, build_cascade
 from pipelines.documents.ocr.easyocr import PACKAGED
-from pipelines.documents.ocr.languages.installed import installed_languages
 from pipelines.documents.ocr.languages.first_languages import AUTO, FirstLook, first_languages
+from pipelines.documents.ocr.languages.installed import installed_languages
 from pipelines.documents.ocr.languages.scripts import (
     EAST_ASIAN,
     EAST_ASIAN_SCRIPTS,
@@ -277,10 +277,7 @@ class AutoLanguageReader:
     def _try_paddle(self, work: _PageWork) -> Page | None:
         """The page by PP-OCR, which needs no data; None where it sees few letters, or is not sure of them."""
         page = self._try_choice(LanguageChoice(self._first, "paddle"), HOPELESS, work)
-        if page is None or not _is_legible(page):
-            return None
-        found = identify_language(page.text)
-        return page if found is None else _with_languages(page, (found.name,))
+        return page if page is not None and _is_legible(page) else None
 
     def _read_sibling(self, page: Page, choice: LanguageChoice, work: _PageWork) -> Page:
         """The page in the language that its words turn out to be in, where others are written in the same letters."""
@@ -288,7 +285,7 @@ class AutoLanguageReader:
         if found is None or found.name in choice.languages or found.probability < WORTH_TRYING:
             return page
         if found.script in ("Han", "Japanese") and choice.strategy == "paddle":
-            return _with_languages(page, (found.name,))  # it has one model for them
+            return page  # it has one model for them
         sibling = self._choice_of(found.name, self._find_installed())
         again = sibling and self._try_choice(sibling, page.confidence or 0.0, work)
         if again:
@@ -309,7 +306,7 @@ class AutoLanguageReader:
             page = self._reader(choice).read(work.image, work.number, work.dpi, look, work.deadline, work.view)
         except (NotItsLanguage, Unreadable, EngineMissing):
             return None
-        return None if (page.confidence or 0.0) < least else _with_languages(page, choice.languages)
+        return None if (page.confidence or 0.0) < least else _with_languages(page, _told_languages(page, choice))
 
     def _reader(self, choice: LanguageChoice) -> PageCascade:
         if choice in self._readers:
@@ -322,6 +319,12 @@ class AutoLanguageReader:
                 told["easyocr_max_lines"] = 0  # it has no models for them
             self._readers[choice] = self._build(self._settings.model_copy(update=told))
         return self._readers[choice]
+
+
+def _told_languages(page: Page, choice: LanguageChoice) -> tuple[str, ...]:
+    """Languages that a page so read is in; PP-OCR has one model for all that it reads, so that its text tells."""
+    found = identify_language(page.text) if choice.strategy == "paddle" else None
+    return choice.languages if found is None else (found.name,)
 
 
 def _refuse_worse(least: float, view: PreparedPage, lines: tuple[TextLine, ...], *, seconds: float) -> None:
