@@ -27,7 +27,7 @@ class PictureMemory:
 
     def read(self, image: NDArray[uint8], number: int, dpi: int | None = None) -> Page:
         """As the engine reads it. Raises as that does."""
-        if image.size > MOST_PIXELS:
+        if image.shape[0] * image.shape[1] > MOST_PIXELS:
             return self._engine.read(image, number, dpi)
         key = blake2b(image.tobytes(), digest_size=16, key=repr((image.shape, dpi)).encode()).digest()
         if key in self._kept:
