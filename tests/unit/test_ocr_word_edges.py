@@ -34,13 +34,23 @@ def test_two_words_are_parted_where_the_paper_is_blank() -> None:
     found = fit_edges(line(("Net", 15, 125), ("97.55", 125, 220)), picture)
     assert edges(found) == [(20, 82), (150, 212)]
     assert found.opens and [token.text for token in found.tokens] == ["Net", "97.55"]
-    assert {(token.area.y0, token.area.y1, token.confidence) for token in found.tokens} == {(6, 34, 0.9)}
+    assert {(token.area.y0, token.area.y1, token.confidence) for token in found.tokens} == {(10, 30, 0.9)}
 
 
 def test_each_of_many_numbers_keeps_its_own_column() -> None:
     columns = [(20, 34), (100, 114), (180, 194), (260, 274)]
     found = fit_edges(line(*((str(n), x0 - 12, x1 + 18) for n, (x0, x1) in enumerate(columns))), page(*columns))
     assert edges(found) == columns
+
+
+def test_boxes_that_reach_into_the_next_line_end_with_their_own() -> None:
+    """Of narrow rows the boxes would overlap, and no table be found."""
+    picture = page((20, 82), height=80)
+    picture[:4, 20:82], picture[40:60, 20:82] = INK, INK  # of the lines above and below
+    picture[8, 60:64] = INK  # a dot, near to its letter
+    rough = TextLine((OcrToken("lit", PixelArea(14, 2, 95, 44), 0.9),))
+    (word,) = fit_edges(rough, picture).tokens
+    assert word.area == PixelArea(20, 8, 82, 30)
 
 
 def test_grain_is_no_ink_and_a_line_that_is_faint_has_edges_all_the_same() -> None:
