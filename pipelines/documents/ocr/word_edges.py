@@ -45,7 +45,7 @@ def _part_words(left: OcrToken, right: OcrToken, image: Picture) -> tuple[OcrTok
 def _trim_word(token: OcrToken, image: Picture) -> OcrToken:
     """Without the blank at its edges, and the lines above and below; as it was where there is no ink under it."""
     dark = _dark_pixels(image, token.area)
-    columns = np.flatnonzero(dark.mean(axis=0) > _GRAIN) if dark.size else ()
+    columns = np.flatnonzero(dark.mean(axis=0) > _GRAIN)
     if _is_sign(token) or not len(columns):
         return token
     left, top = max(int(token.area.x0), 0), max(int(token.area.y0), 0)
