@@ -11,7 +11,15 @@ from pipelines.documents.guarded_child import GuardedChild
 from pipelines.documents.ocr.compose import is_unspaced
 from pipelines.documents.ocr.line_engine_process import call_engine, catch_missing
 from pipelines.documents.ocr.preprocess import to_grey
-from pipelines.documents.ocr.reading import EngineMissing, LineTranscript, OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.reading import (
+    EngineMissing,
+    LineTranscript,
+    OcrToken,
+    Picture,
+    PixelArea,
+    TextLine,
+    cut_area,
+)
 from pipelines.documents.ocr.reading_order import arrange_found
 from pipelines.documents.ocr.survey import survey_ink
 from pipelines.documents.ocr.word_edges import fit_edges
@@ -73,16 +81,7 @@ class PaddleEngine:
 
     def recognise(self, image: Picture, areas: Sequence[PixelArea], *, seconds: float) -> tuple[LineTranscript, ...]:
         """Given lines alone, a transcript each with the mean of its letters' scores; limits and errors as `read`."""
-        height, width = image.shape[:2]
-        crops = [
-            np.ascontiguousarray(
-                image[
-                    max(int(area.y0), 0) : min(int(area.y1) + 1, height),
-                    max(int(area.x0), 0) : min(int(area.x1) + 1, width),
-                ]
-            )
-            for area in areas
-        ]
+        crops = [np.ascontiguousarray(cut_area(image, area)) for area in areas]
         found = self._call_child("recognise", crops, seconds)
         return tuple(LineTranscript(text, min(max(score, 0.0), 1.0)) for text, score in found)
 

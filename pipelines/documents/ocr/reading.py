@@ -150,6 +150,11 @@ def bounding_area(areas: Sequence[PixelArea]) -> PixelArea:
     return PixelArea(min(x0), min(y0), max(x1), max(y1))
 
 
+def cut_area(image: Picture, area: PixelArea) -> Picture:
+    """The part of a picture that holds an area, as a view; empty where that lies outside."""
+    return image[max(int(area.y0), 0) : int(area.y1) + 1, max(int(area.x0), 0) : int(area.x1) + 1]
+
+
 def inked_lines(lines: Sequence[TextLine], image: Picture) -> tuple[TextLine, ...]:
     """The lines without signs that an engine sees in a gap between words, where the grey picture holds no ink.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipelines.documents.ocr.compose import is_unspaced
-from pipelines.documents.ocr.reading import OcrToken, Picture, PixelArea, TextLine
+from pipelines.documents.ocr.reading import OcrToken, Picture, PixelArea, TextLine, cut_area
 
 _INK = 0.5  # of the way from the paper to the darkest: what is darker is ink
 _LEAST_CONTRAST = 25  # of 255, between the two
@@ -30,10 +30,10 @@ def fit_edges(line: TextLine, image: Picture) -> TextLine:
 
 
 def _part_words(left: OcrToken, right: OcrToken, image: Picture) -> tuple[OcrToken, OcrToken]:
-    one, other = left.area, right.area
-    between = PixelArea(one.x0, min(one.y0, other.y0), (other.x0 + other.x1) / 2, max(one.y1, other.y1))
     if _is_sign(left) or _is_sign(right):
         return left, right
+    one, other = left.area, right.area
+    between = PixelArea(one.x0, min(one.y0, other.y0), (other.x0 + other.x1) / 2, max(one.y1, other.y1))
     inked = _dark_pixels(image, between).mean(axis=0) > _GRAIN
     blank = max(_blank_runs(inked), key=lambda run: run[1] - run[0], default=(0, 0))
     if blank[1] - blank[0] < _LEAST_GAP:
@@ -44,9 +44,11 @@ def _part_words(left: OcrToken, right: OcrToken, image: Picture) -> tuple[OcrTok
 
 def _trim_word(token: OcrToken, image: Picture) -> OcrToken:
     """Without the blank at its edges, and the lines above and below; as it was where there is no ink under it."""
+    if _is_sign(token):
+        return token
     dark = _dark_pixels(image, token.area)
     columns = np.flatnonzero(dark.mean(axis=0) > _GRAIN)
-    if _is_sign(token) or not len(columns):
+    if not len(columns):
         return token
     left, top = max(int(token.area.x0), 0), max(int(token.area.y0), 0)
     first, last = int(columns[0]), int(columns[-1]) + 1
@@ -58,7 +60,7 @@ def _trim_word(token: OcrToken, image: Picture) -> OcrToken:
 
 def _dark_pixels(image: Picture, area: PixelArea) -> NDArray[np.bool_]:
     """Which pixels of an area are ink; none outside of the picture."""
-    part = image[max(int(area.y0), 0) : int(area.y1) + 1, max(int(area.x0), 0) : int(area.x1) + 1]
+    part = cut_area(image, area)
     if not part.size:
         return np.zeros((1, 0), dtype=np.bool_)
     grey = part if part.ndim == 2 else part.min(axis=2)

@@ -64,7 +64,8 @@ update pages p set (reviewed_at, reviewed_by) = (
            case when not %(fine)s then null when looked.at then p.reviewed_by else %(user)s::uuid end
     from (select p.reviewed_at is not null and not exists (
         select 1 from doubtful_field_pages f
-        where f.version_id = p.version_id and f.number = p.number and f.workspace_id = p.workspace_id and f.at > p.reviewed_at)) as looked(at))
+        where f.version_id = p.version_id and f.number = p.number and f.workspace_id = p.workspace_id
+          and f.at > p.reviewed_at)) as looked(at))
 from documents d
 where d.id = %(document)s and d.workspace_id = %(workspace)s and p.version_id = d.current_version
   and p.number = %(number)s and p.workspace_id = d.workspace_id and p.version_id = %(version)s

@@ -74,6 +74,7 @@ class PictureReading:
             layer = bool(area.behind)
             scan = area.kind == "picture" and area.share >= _SCAN
             sure = scan and not layer and visible < self._context.read.min_useful_text
+            letters = MANY_LETTERS
             if not sure:
                 look = _render(page, area, (LAYER_DPI if layer else LOOK_DPI) / 72)
                 if layer and not is_doubtful(area.behind, look, area.box):
@@ -81,11 +82,10 @@ class PictureReading:
                     kept = EngineAttempt("ocr layer", mean, 0, True, "the text that the file has behind its picture")
                     reading = replace(reading, attempts=(*reading.attempts, kept))
                     continue
-                letters = MANY_LETTERS if layer else letters_in(look)
-                if not layer and (letters < _LEAST_LETTERS[area.kind] or is_blank(look)):
-                    continue
-            else:
-                letters = MANY_LETTERS
+                if not layer:
+                    letters = letters_in(look)
+                    if letters < _LEAST_LETTERS[area.kind] or is_blank(look):
+                        continue
             if layer and is_grained(render_area(page, area.box, LOOK_DPI / 72)):
                 reading = _with_doubt(reading, "the picture is too full of dots to be read again")
                 continue
