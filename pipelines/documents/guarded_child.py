@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import gc
 import logging
 import os
 import pickle
@@ -28,6 +29,7 @@ The address space itself is not the measure: torch alone maps 4.6 GiB of librari
 
 log = logging.getLogger("aos.reader")
 
+_QUICK = 0.05  # seconds; what it costs to answer within them is not looked at, which would cost half as much
 LOOK_SECONDS = 0.25  # between two looks at what a call has cost
 STALL_SECONDS = 120.0  # without CPU: even the idle class has some of a busy machine's in that time
 _SIGN_OF_LIFE = 0.05  # CPU seconds; less is what waiting costs
@@ -35,6 +37,7 @@ _SIGN_OF_LIFE = 0.05  # CPU seconds; less is what waiting costs
 _OUT_OF_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGTRAP, -signal.SIGILL, -signal.SIGBUS)
 _NEAR = 0.4  # of what it may hold: pdfium aborts when it cannot *double* a buffer
 _START_SECONDS = 180.0  # of which an idle child on a busy machine waits for most
+_GARBAGE_AFTER = 20_000  # new objects; Python looks through what is new after 700
 _F_SETSIG = 10  # <fcntl.h>; the fcntl module does not name it
 _BOOT = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve({calls}, {lifeline})"
 
@@ -156,6 +159,19 @@ class GuardedChild:
     def _receive_answer(
         self, child: "_Child", seconds: float, cpu_seconds: float | None = None, number: int | None = None
     ) -> tuple[str, Any]:
+        if self._share < 1 or not child.calls.poll(min(_QUICK, seconds)):
+            self._await_answer(child, seconds, cpu_seconds, number)
+        kind, value = child.calls.recv()
+        if kind == "full":
+            self._kill_child()
+            raise full_at()
+        if kind in ("died", "starved"):
+            self._kill_child()
+            raise ChildDied(value, 1, starved=kind == "starved", fresh=self._answered == 0)
+        return kind, value
+
+    def _await_answer(self, child: "_Child", seconds: float, cpu_seconds: float | None, number: int | None) -> None:
+        """Wait until there is one, and look at what it costs. Raises TookTooMuch, CallTimeout: the child is killed."""
         end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
         share, alive = self._share, child.cpu_seconds(helpers=True)
         most_alive = alive + seconds + (cpu_seconds or 0.0)  # of helpers, too, which may work without end
@@ -173,14 +189,6 @@ class GuardedChild:
             if time.monotonic() >= end:
                 self.close()
                 raise CallTimeout(f"no result within {seconds:g} s{' of waiting' if cpu_seconds is not None else ''}")
-        kind, value = child.calls.recv()
-        if kind == "full":
-            self._kill_child()
-            raise full_at()
-        if kind in ("died", "starved"):
-            self._kill_child()
-            raise ChildDied(value, 1, starved=kind == "starved", fresh=self._answered == 0)
-        return kind, value
 
     def close(self) -> None:
         """End the child and everything it has started."""
@@ -266,6 +274,9 @@ def serve(calls: int, lifeline: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _set_memory_limit(memory_bytes)
     target = pickle.loads(make)()
+    # What was imported stays: to look through it again for every few hundred words of a page took a tenth of the time.
+    gc.freeze()
+    gc.set_threshold(_GARBAGE_AFTER)
     connection.send(("ready", inherited))
     while True:
         try:

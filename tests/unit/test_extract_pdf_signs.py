@@ -87,12 +87,15 @@ def test_larger_figures_beside_smaller_ones_on_one_base_line_are_not_raised(tmp_
 SHAPES = {
     "minus": b"520 0 0 250 500 320 d1 0 250 500 70 re f",
     "box": b"520 0 50 0 450 600 d1 50 0 400 600 re f",
+    "rule": b"520 0 0 -30 520 0 d1 0 -30 520 30 re f",
     "cross": b"520 0 0 50 500 550 d1 0 270 500 60 re f 220 50 60 500 re f",
 }
 
 
-def strange(path: Path, shape: str, unicode: str, text: str = "Day 1 ", figure: str = "18.4 degrees") -> Path:
-    """A line with one sign of that font between text and figure."""
+def strange(
+    path: Path, shape: str, unicode: str, text: str = "Day 1 ", figure: str = "18.4 degrees", times: int = 1
+) -> Path:
+    """A line with one sign of that font, set so many times, between text and figure."""
     cmap = (
         b"/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 def\n"
         b"1 begincodespacerange <00> <FF> endcodespacerange\n"
@@ -106,7 +109,7 @@ def strange(path: Path, shape: str, unicode: str, text: str = "Day 1 ", figure: 
         + to_unicode
         + b">>"
     )
-    content = f"BT /F1 12 Tf 40 540 Td ({text}) Tj /F2 12 Tf (a) Tj /F1 12 Tf ({figure}) Tj ET".encode()
+    content = f"BT /F1 12 Tf 40 540 Td ({text}) Tj /F2 12 Tf ({'a' * times}) Tj /F1 12 Tf ({figure}) Tj ET".encode()
     objects = [font, b"<</Length %d>>\nstream\n" % len(drawn) + drawn + b"\nendstream"]
     if unicode:
         objects.append(b"<</Length %d>>\nstream\n" % len(cmap) + cmap + b"\nendstream")
@@ -118,6 +121,14 @@ def test_a_minus_without_meaning_is_told_by_its_shape(tmp_path: Path, unicode: s
     """A figure must not lose its sign."""
     page = read(strange(tmp_path / "a.pdf", "minus", unicode))
     assert page.text == "Day 1 -18.4 degrees" and not page.caveats
+
+
+def test_flat_signs_that_touch_are_a_line_to_write_on_and_no_engine_is_asked(tmp_path: Path) -> None:
+    engine = Dictated("what OCR reads")
+    page = read(strange(tmp_path / "a.pdf", "rule", "", "Signed ", " (date)", times=24), engine)
+    assert page.text == f"Signed {'_' * 24} (date)" and not page.caveats and page.engine == "native"
+    upright = read(strange(tmp_path / "b.pdf", "box", "", "Signed ", " (date)", times=24), engine)
+    assert upright.text == "what OCR reads", "signs as high as letters may be some"
 
 
 @pytest.mark.parametrize("unicode", ["0003", "0000", "FFFD", "2028"])

@@ -17,7 +17,7 @@ from pipelines.documents.chunk.packing import ChunkDraft
 from pipelines.documents.chunk.pieces import DocumentOutline, TextPiece, build_outline
 from pipelines.documents.chunk.rulers import TokenEnds, choose_ruler
 from pipelines.documents.chunk.strategies import NEEDING_VECTORS, STRATEGIES, Chunking, ChunkingInput
-from pipelines.documents.document import Box, Chunk, Page, PageBox, ParentPassage, Span, Word
+from pipelines.documents.document import Box, Chunk, Page, PageBox, ParentPassage, Span, Word, bounding_box
 
 VERSION = 1
 _COMMON = ("strategy", "size")
@@ -68,8 +68,7 @@ class PageGeometry:
 
 
 def _bounding_box(words: Sequence[Word]) -> Box:
-    boxes = [word.box for word in words]
-    return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))
+    return bounding_box([word.box for word in words])
 
 
 def split_pages(

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from pipelines.documents.corrections.page_lines import bounding_box
-from pipelines.documents.document import Box, EngineAttempt, Page, Word
+from pipelines.documents.document import Box, EngineAttempt, Page, Word, bounding_box
 
 HUMAN = "human"  # the engine that a corrected page has beside the one that read it
 _TOKEN = re.compile(r"\S+")

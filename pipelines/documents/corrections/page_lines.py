@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.documents.document import Box, Page, Word
+from pipelines.documents.document import Box, Page, Word, bounding_box
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,3 @@ def split_lines(page: Page) -> list[PageLine]:
 def weak_lines(lines: Sequence[PageLine], threshold: float) -> list[PageLine]:
     """Those that OCR was less sure of than `threshold`, in order."""
     return [line for line in lines if line.confidence is not None and line.confidence < threshold]
-
-
-def bounding_box(boxes: Sequence[Box]) -> Box:
-    """The smallest rectangle around some; there is at least one."""
-    return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))

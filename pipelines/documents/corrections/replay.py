@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from pipelines.documents.corrections.line_edit import LineEdit, TokenGroup, align_tokens, apply_edit
-from pipelines.documents.corrections.page_lines import PageLine, bounding_box, split_lines
-from pipelines.documents.document import Box, Page
+from pipelines.documents.corrections.page_lines import PageLine, split_lines
+from pipelines.documents.document import Box, Page, bounding_box
 
 MOST_OF_LINE = 0.6  # of a line's area, for it to be part of the line that was corrected
 SAME_PLACE = 0.5  # intersection over union of two rectangles of one line; engines cut lines a little differently

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from pipelines.documents.chunk import headings
 from pipelines.documents.chunk.blocks import BlockKind, TextBlock, find_blocks
-from pipelines.documents.document import Box, Page, Word
+from pipelines.documents.document import Box, Page, Word, bounding_box
 from pipelines.documents.facts.page_fact import FactKind, PageFact
 from pipelines.documents.facts.page_table import FORM_COLUMNS, PageTable, TableKind, TableRow
 from pipelines.documents.facts.table_cells import TableCell, table_rows
@@ -181,9 +181,7 @@ def words_box(words: Sequence[Word], start: int, end: int) -> Box | None:
     """The box around the words that begin in characters [start, end); None where there are none."""
     first, last = (bisect_left(words, at, key=lambda word: word.start) for at in (start, end))
     boxes = [word.box for word in words[first:last]]
-    if not boxes:
-        return None
-    return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))
+    return bounding_box(boxes) if boxes else None
 
 
 def _line_facts(text: str, block: TextBlock, section: str, words: Sequence[Word]) -> Iterator[PageFact]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import mean
 
-from pipelines.documents.document import Box
+from pipelines.documents.document import Box, bounding_box
 from pipelines.documents.layout.aligned_columns import by_aligned_column
 from pipelines.documents.layout.page_tokens import PageToken
 from pipelines.documents.layout.reading_order import LinePiece, column_blocks
@@ -60,19 +60,23 @@ def _line_runs(tokens: Sequence[PageToken], tables: Sequence[TableGrid]) -> Iter
     """Words that follow each other on a line without a step, with their box; the words of a table are one run."""
     indexes = [CellIndex(table) for table in tables]
     run: list[PageToken] = []
-    box: Box | None = None
+    boxes: list[Box] = []
     table: int | None = None
+
+    def outline() -> Box:
+        return tables[table].box if table is not None else bounding_box(boxes)
+
     for token in tokens:
         inside = next((at for at, one in enumerate(indexes) if token.box and one.cell_at(token.box)), None)
-        if run and box and token.box and (inside != table or (inside is None and not _goes_on(run[-1], token))):
-            yield run, tables[table].box if table is not None else box
-            run, box = [], None
+        if run and boxes and token.box and (inside != table or (inside is None and not _goes_on(run[-1], token))):
+            yield run, outline()
+            run, boxes = [], []
         run.append(token)
         if token.box:
-            box = _union(box, token.box)
+            boxes.append(token.box)
             table = inside
-    if run and box:
-        yield run, tables[table].box if table is not None else box
+    if run and boxes:
+        yield run, outline()
 
 
 def _goes_on(last: PageToken, token: PageToken) -> bool:
@@ -95,9 +99,3 @@ def _is_mixed(left: Sequence[LinePiece], right: Sequence[LinePiece]) -> bool:
     sides = sorted([(one.number, 0) for one in left] + [(one.number, 1) for one in right])
     changes = sum(before[1] != after[1] for before, after in pairwise(sides))
     return changes >= max(_LEAST_STEPS, 2 * _MIXED * min(len(left), len(right)))
-
-
-def _union(box: Box | None, other: Box) -> Box:
-    if box is None:
-        return other
-    return Box(min(box.x0, other.x0), min(box.y0, other.y0), max(box.x1, other.x1), max(box.y1, other.y1))

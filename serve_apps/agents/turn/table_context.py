@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from itertools import accumulate
 from typing import Final
 
 from cluster.basics.scope import Scope
+from pipelines.documents.document import bounding_box
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import Json
 from serve_apps.retrieval.answers.quote import Citation
@@ -118,10 +120,7 @@ def _place_data(source: ResultSource, cited: Mapping[RowPlace, Citation]) -> Jso
 def _outline(one: Citation) -> Sequence[float]:
     """The rectangle around a place on its page; empty where a format has no geometry."""
     boxes = [placed.box for placed in one.boxes if placed.page == one.page]
-    if not boxes:
-        return ()
-    low = min(box.x0 for box in boxes), min(box.y0 for box in boxes)
-    return *low, max(box.x1 for box in boxes), max(box.y1 for box in boxes)
+    return astuple(bounding_box(boxes)) if boxes else ()
 
 
 def _quotable(sources: Sequence[ResultSource], cited: Mapping[RowPlace, Citation]) -> list[Json]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from pipelines.documents.document import Box, Page, Word
+from pipelines.documents.document import Box, Page, Word, bounding_box
 from serve_apps.retrieval.extraction.candidates import FieldCandidate
 from serve_apps.retrieval.extraction.extraction_result import TextPlace
 
@@ -110,14 +110,7 @@ def _continues(page: Page, before: Word, after: Word) -> bool:
 
 def _segment(page: Page, row: Sequence[Word]) -> PageSegment:
     start, end = row[0].start, row[-1].start + len(row[-1].text)
-    boxes = [word.box for word in row]
-    outline = Box(
-        min(box.x0 for box in boxes),
-        min(box.y0 for box in boxes),
-        max(box.x1 for box in boxes),
-        max(box.y1 for box in boxes),
-    )
-    return PageSegment(page.text[start:end], start, end, outline)
+    return PageSegment(page.text[start:end], start, end, bounding_box([word.box for word in row]))
 
 
 def _reads_leftward(text: str) -> bool:

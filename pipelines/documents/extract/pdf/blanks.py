@@ -9,7 +9,6 @@ import pypdfium2 as pdfium
 
 from pipelines.documents.document import Box
 from pipelines.documents.extract.pdf.glyphs import Glyph, sign_by_shape
-from pipelines.documents.extract.pdf.page_pictures import render_area
 from pipelines.documents.extract.pdf.page_words import PageMapper
 
 _DPI = 200
@@ -17,7 +16,6 @@ _WIDER, _WIDEST = 0.3, 1.5  # of the type's size: how much wider than others of 
 _LOW, _HIGH, _BESIDE = 0.06, 0.75, 0.04  # of the type's size: where a sign stands over the base line, and its distance
 _APART = 0.02  # of the size: white on both sides, so that it is no part of a neighbour
 _CONTRAST = 60  # of 255
-_PAGE = Box(0, 0, 1, 1)
 _BEFORE_FIGURES = "0123456789.,$€£¥("
 
 
@@ -37,14 +35,13 @@ def with_drawn_minus(page: pdfium.PdfPage, mapper: PageMapper, glyphs: list[Glyp
     gaps = list(_wide_blanks(glyphs))
     if not gaps or page.get_rotation():
         return glyphs
-    image = render_area(page, _PAGE, _DPI / 72)
-    grey = image if image.ndim == 2 else image.min(axis=2)
+    image = page.render(scale=_DPI / 72, draw_annots=False).to_numpy()
     found: dict[int, Glyph] = {}
     for gap in gaps:
         run = glyphs[gap.at].run
         assert run is not None
         box = mapper.box(gap.left, run.level + _LOW * run.size, gap.right, run.level + _HIGH * run.size)
-        ink = _ink_box(grey, box)
+        ink = _ink_box(image, box)
         if ink is not None:
             wide, high = gap.right - gap.left, (_HIGH - _LOW) * run.size
             left, right = gap.left + ink.x0 * wide, gap.left + ink.x1 * wide
@@ -78,14 +75,18 @@ def _wide_blanks(glyphs: Sequence[Glyph]) -> Iterator[_Gap]:
             yield _Gap(at, left, after.left - _BESIDE * run.size)
 
 
-def _ink_box(grey: np.ndarray, box: Box) -> Box | None:
-    """Bounding box of the ink in a part of the page, in fractions of the part; None where nothing is drawn."""
-    height, width = grey.shape
-    part = grey[
+def _ink_box(image: np.ndarray, box: Box) -> Box | None:
+    """Bounding box of the ink in a part of the page, in fractions of the part; None where nothing is drawn.
+
+    `image` is H × W × colours; of a coloured sign the darkest of them counts.
+    """
+    height, width = image.shape[:2]
+    part = image[
         int(box.y0 * height) : int(np.ceil(box.y1 * height)), int(box.x0 * width) : int(np.ceil(box.x1 * width))
-    ].astype(np.int16)
+    ]
     if part.size == 0:
         return None
+    part = part.min(axis=2).astype(np.int16)
     dark = abs(part - int(np.median(part))) > _CONTRAST
     if not dark.any():
         return None

@@ -2,9 +2,11 @@
 
 import ctypes
 import math
+import struct
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import pypdfium2 as pdfium
@@ -15,6 +17,7 @@ UNKNOWN = "\ufffd"
 
 _UINT, _INT, _POINTER = ctypes.c_uint, ctypes.c_int, ctypes.c_void_p
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
+_PLACES = struct.Struct("4d")
 _FONT_NAME = 200  # bytes
 _HEAVY = (b"bold", b"black", b"heavy")
 _HYPHEN = (0x2, 0xFFFE)  # what pdfium makes of a hyphen at a line end
@@ -26,6 +29,8 @@ _PRIVATE, _PRIVATE_END = 0xE000, 0xF900  # code points that mean something in on
 _INK = 0.02  # of the type's size, in both directions: less is not drawn
 _DASH_THIN, _DASH_LEAST, _DASH_MOST = 0.15, 0.25, 0.75  # of the type's size: the height and widths of a minus
 _DASH_LOW, _DASH_HIGH = 0.1, 0.5  # of the type's size, above the line: a minus stands neither under nor over figures
+_LEAST_OF_RULE = 4  # signs side by side
+_RULE_HIGH, _RULE_STEP = 0.5, 0.05  # of a sign's width: its height at most, and the step to the next
 
 _PLAIN = {code: chr(code) for code in (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x590))}
 """Letters, figures and signs that are what their code says."""
@@ -90,6 +95,7 @@ def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
     reader = _Reader(text)
     handle, unicode_of, object_of = reader.handle, reader.unicode_of, reader.object_of
     is_unmapped, box_of, box, places = reader.is_unmapped, reader.box_of, reader.box, reader.places
+    read_places = _PLACES.unpack
     plain, new = _PLAIN.get, tuple.__new__  # without the checks of the constructor: a page has thousands
     result: list[Glyph] = []
     last, run, high = 0, None, 0
@@ -102,7 +108,7 @@ def read_glyphs(text: pdfium.PdfTextPage) -> list[Glyph]:
             mapped = reader.mapped_by(run)
         if not box_of(handle, index, *places):
             box[:] = list(_NOWHERE)
-        left, right, bottom, top = box
+        left, right, bottom, top = read_places(box)
         char = plain(code)
         if char is not None:
             unmapped = code not in mapped and is_unmapped(handle, index) == 1
@@ -134,6 +140,26 @@ def with_advances(text: pdfium.PdfTextPage, glyphs: Sequence[Glyph]) -> list[Gly
         else glyph
         for glyph in glyphs
     ]
+
+
+def with_drawn_rules(glyphs: list[Glyph]) -> list[Glyph]:
+    """The glyphs with `_` for one flat sign that is set over and over, each touching the next: a line to write on.
+
+    Forms of the Federal Register have theirs from a font of ornaments, whose code is that of an `l`.
+    """
+    if not any(glyph.doubtful for glyph in glyphs):
+        return glyphs
+    result: list[Glyph] = []
+    for (char, doubtful, _), group in groupby(
+        glyphs, key=lambda one: (one.char, one.doubtful, one.run and one.run.font)
+    ):
+        signs = list(group)
+        wide, high = signs[0].right - signs[0].left, signs[0].top - signs[0].bottom
+        flat = doubtful and not char.isspace() and len(signs) >= _LEAST_OF_RULE and 0 < high <= _RULE_HIGH * wide
+        if flat and all(abs(after.left - one.right) <= _RULE_STEP * wide for one, after in pairwise(signs)):
+            signs = [one._replace(char="_", doubtful=False) for one in signs]
+        result += signs
+    return result
 
 
 def _plain_function(function: object, result: Any, *more: Any) -> Callable[..., Any]:
@@ -190,6 +216,7 @@ class _Reader:
         self.unicode_of = _plain_function(raw.FPDFText_GetUnicode, _UINT)
         self.object_of = _plain_function(raw.FPDFText_GetTextObject, _POINTER)
         self.is_unmapped = _plain_function(raw.FPDFText_HasUnicodeMapError, _INT)
+        self.is_generated = _plain_function(raw.FPDFText_IsGenerated, _INT)
         self.box_of = _plain_function(raw.FPDFText_GetCharBox, _INT, *[_POINTER] * 4)
         self.box = (ctypes.c_double * 4)()
         start = ctypes.addressof(self.box)
@@ -213,7 +240,7 @@ class _Reader:
             char = UNKNOWN
         run, box = place.run, place[1:5]
         if char in ("", " ", "\n") or code in _UNSEEN:
-            if run is not None and raw.FPDFText_IsGenerated(self._text, place.at):
+            if run is not None and self.is_generated(self.handle, place.at) == 1:
                 run = None
             elif run is not None and (before is None or before[1:5] != box) and _is_inked(*box, run):
                 char = "-" if code == _SOFT_HYPHEN else UNKNOWN  # drawn, though it is said to be a blank

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.documents.document import Box, Page
+from pipelines.documents.document import Box, Page, bounding_box
 from pipelines.documents.layout.page_tokens import PageToken
 
 _SAME_WORD = 0.5  # of its box
@@ -90,13 +90,13 @@ def insert_tokens(
 
 def _insertion_line(lines: Sequence[Sequence[PageToken]], wanted: Sequence[PageToken], area: Box | None = None) -> int:
     """After which of the lines a line or a block comes: after the last that stands above it in its column."""
-    box = area or bounding_box(wanted)
+    box = area or tokens_box(wanted)
     if box is None:
         return len(lines)
     middle = box.y0 if area else (box.y0 + box.y1) / 2
     best = None
     for number, line in enumerate(lines):
-        other = bounding_box(line)
+        other = tokens_box(line)
         if other is None or min(box.x1, other.x1) <= max(box.x0, other.x0):
             continue
         if (other.y0 + other.y1) / 2 <= middle:
@@ -105,7 +105,7 @@ def _insertion_line(lines: Sequence[Sequence[PageToken]], wanted: Sequence[PageT
         return best
     # None of its column stands above it: before the first that stands lower.
     for number, line in enumerate(lines):
-        other = bounding_box(line)
+        other = tokens_box(line)
         if other is not None and (other.y0 + other.y1) / 2 > middle:
             return number
     return len(lines)
@@ -131,12 +131,10 @@ def _token_lines(tokens: Sequence[PageToken]) -> list[list[PageToken]]:
     return lines
 
 
-def bounding_box(tokens: Sequence[PageToken]) -> Box | None:
+def tokens_box(tokens: Sequence[PageToken]) -> Box | None:
     """The box of all words that have one."""
     boxes = [token.box for token in tokens if token.box]
-    if not boxes:
-        return None
-    return Box(min(b.x0 for b in boxes), min(b.y0 for b in boxes), max(b.x1 for b in boxes), max(b.y1 for b in boxes))
+    return bounding_box(boxes) if boxes else None
 
 
 def _plain_letters(text: str) -> str:

@@ -7,7 +7,7 @@ import pypdfium2 as pdfium
 
 from pipelines.documents.extract.pdf.bidi import FIRST_RTL, has_rtl, in_reading_order
 from pipelines.documents.extract.pdf.blanks import with_drawn_minus
-from pipelines.documents.extract.pdf.glyphs import Glyph, read_glyphs, with_advances
+from pipelines.documents.extract.pdf.glyphs import Glyph, read_glyphs, with_advances, with_drawn_rules
 from pipelines.documents.extract.pdf.page_words import PageMapper, is_unread
 from pipelines.documents.extract.pdf.raised_runs import set_apart
 from pipelines.documents.extract.pdf.text_lines import (
@@ -43,7 +43,7 @@ def native_text(page: pdfium.PdfPage) -> NativeText:
     mapper = PageMapper(page)
     if not mapper.shows_all:
         glyphs = [glyph for glyph in glyphs if mapper.shows(glyph)]
-    glyphs = with_drawn_minus(page, mapper, glyphs)
+    glyphs = with_drawn_minus(page, mapper, with_drawn_rules(glyphs))
     glyphs, unsure = in_reading_order(glyphs) if rtl else (glyphs, 0)
     tokens = with_bullets(joined_words(_glyph_tokens(set_apart(glyphs), mapper)))
     shown = [glyph for glyph in glyphs if not glyph.char.isspace()]

@@ -9,7 +9,7 @@ import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
-from pipelines.documents.document import Box
+from pipelines.documents.document import Box, bounding_box
 from pipelines.documents.extract.pdf.annotations import PageNotes
 from pipelines.documents.extract.pdf.page_words import PageMapper
 from pipelines.documents.extract.pdf.shapes import outlined_letters, page_matrix
@@ -144,13 +144,7 @@ def _joined_boxes(boxes: Sequence[Box]) -> Iterator[Box]:
     for box in boxes:
         row, column = min(int(box.y0 * _CELLS), _CELLS - 1), min(int(box.x0 * _CELLS), _CELLS - 1)
         groups.setdefault(int(labels[row, column]), []).append(box)
-    for group in groups.values():
-        yield Box(
-            min(box.x0 for box in group),
-            min(box.y0 for box in group),
-            max(box.x1 for box in group),
-            max(box.y1 for box in group),
-        )
+    yield from map(bounding_box, groups.values())
 
 
 def _is_opaque(item: pdfium.PdfObject) -> bool:

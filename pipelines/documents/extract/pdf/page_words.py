@@ -38,19 +38,18 @@ class PageMapper:
 
     def box(self, left: float, bottom: float, right: float, top: float) -> Box:
         """A rectangle in PDF units, kept on the page and never empty."""
-        (ax, ay), (bx, by) = self.point(left, bottom), self.point(right, top)
-        x0, x1 = sorted((_clip_fraction(ax), _clip_fraction(bx)))
-        y0, y1 = sorted((_clip_fraction(ay), _clip_fraction(by)))
-        return Box(x0, y0, max(x1, x0 + _MIN_BOX), max(y1, y0 + _MIN_BOX))
+        (x0, y0), (x1, y1) = self.point(left, bottom), self.point(right, top)
+        if x0 > x1:
+            x0, x1 = x1, x0
+        if y0 > y1:
+            y0, y1 = y1, y0
+        x0, y0 = min(1.0, max(0.0, x0)), min(1.0, max(0.0, y0))
+        return Box(x0, y0, max(min(1.0, x1), x0 + _MIN_BOX), max(min(1.0, y1), y0 + _MIN_BOX))
 
     def shows(self, glyph: Glyph) -> bool:
         """True if the middle of a character lies on the page as it is shown, and not in what is cropped."""
         x, y = self.point((glyph.left + glyph.right) / 2, (glyph.bottom + glyph.top) / 2)
         return glyph.run is None or (-_MARGIN <= x <= 1 + _MARGIN and -_MARGIN <= y <= 1 + _MARGIN)
-
-
-def _clip_fraction(value: float) -> float:
-    return min(1.0, max(0.0, value))
 
 
 def is_unread(char: str) -> bool:

@@ -32,7 +32,7 @@ from pipelines.documents.extract.pdf.scans import PageReading, PictureReading, i
 from pipelines.documents.extract.pdf.shapes import DEPTH
 from pipelines.documents.extract.pdf.tables import find_grids
 from pipelines.documents.extract.pdf.titles import mark_titles
-from pipelines.documents.extract.pdf.unmapped_glyphs import glyph_band, in_question, resolve_glyphs
+from pipelines.documents.extract.pdf.unmapped_glyphs import glyph_area, in_question, resolve_glyphs
 from pipelines.documents.extract.pictures.image import encode_png
 from pipelines.documents.layout.column_tables import find_columns
 from pipelines.documents.layout.page_tokens import compose_text
@@ -128,13 +128,13 @@ class PdfPages:
         """A page with a text of its own: its tables, its titles, and its pictures by OCR where they hold text."""
         tokens = native.tokens
         caveats: tuple[Caveat, ...] = ()
+        aspect = page.get_height() / max(1.0, page.get_width())
         if any(map(in_question, tokens)):
-            band = glyph_band(tokens)
-            tokens, unmapped = resolve_glyphs(tokens, self._picture_read(page, number, band), band)
+            area = glyph_area(tokens, aspect)
+            tokens, unmapped = resolve_glyphs(tokens, self._picture_read(page, number, area), area)
             caveats = (unmapped,)
         areas = (*picture_areas(page, objects, tokens), *annotation_areas(notes))
         tokens = place_notes(tokens, [note for note in notes.notes if note.field])
-        aspect = page.get_height() / max(1.0, page.get_width())
         typed, grids = tokens, divided_bands(find_grids(page, objects), tokens, aspect)
         columns, unsure = find_columns(tokens, grids, aspect)
         tokens = place_tables(by_column(tokens, [*grids, *columns], aspect), [*grids, *columns])
@@ -168,10 +168,10 @@ class PdfPages:
         attempts, caveats = (*result.attempts, *stamps.attempts), (*result.caveats, *stamps.caveats)
         return replace(result, text=text, words=words, attempts=attempts, caveats=caveats)
 
-    def _picture_read(self, page: pdfium.PdfPage, number: int, band: Box) -> Page | None:
+    def _picture_read(self, page: pdfium.PdfPage, number: int, area: Box) -> Page | None:
         """A part of the page as OCR reads it, None where it cannot."""
         scale = self._render_scale(page, self._context.ocr.dpi)
-        pixels = render_area(page, band, scale)
+        pixels = render_area(page, area, scale)
         try:
             return self._context.engine.read(pixels, number, round(scale * 72))
         except (Unreadable, EngineMissing):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipelines.documents.document import Box, Caveat, CaveatKind, Page
+from pipelines.documents.document import Box, Caveat, CaveatKind, Page, bounding_box
 from pipelines.documents.extract.pdf.glyphs import UNKNOWN
 from pipelines.documents.extract.pdf.merge import as_tokens
 from pipelines.documents.extract.pdf.page_pictures import overlap_share
@@ -13,7 +13,7 @@ from pipelines.documents.layout.page_tokens import PageToken
 _SURE = 0.7
 _ON = 0.5  # of a read word's box on that of the word in question
 _WHOLE = Box(0, 0, 1, 1)
-_ROWS_BESIDE = 3  # heights of a word: OCR tells a line by what is around it
+_ROWS_BESIDE, _WORDS_BESIDE = 3, 12  # heights of a word: OCR tells a line by what is around it
 _MOST_OF_PAGE = 0.5
 _ALIKE = frozenset("+-–—−~<>=.,'")  # signs that OCR takes others for (± ≤ ≥ ≠ ÷): better none than a wrong one
 
@@ -27,29 +27,40 @@ def in_question(token: PageToken) -> bool:
     return any(map(is_unread, token.text)) and any(char.isalnum() for char in token.text)
 
 
-def glyph_band(tokens: Sequence[PageToken]) -> Box:
-    """The rows of a page, in fractions of it, in which words in question stand, with what is above and below them.
+def glyph_area(tokens: Sequence[PageToken], aspect: float) -> Box:
+    """The part of a page, in fractions of it, in which words in question stand, with what is around them.
 
     To read all of a page for one sign costs seconds. Where they stand all over it, that is all of it.
+
+    Args:
+        aspect: the page's height by its width.
     """
     boxes = [token.box for token in tokens if token.box and in_question(token)]
     if not boxes:
         return _WHOLE
-    margin = _ROWS_BESIDE * max(box.y1 - box.y0 for box in boxes)
-    top, bottom = min(box.y0 for box in boxes) - margin, max(box.y1 for box in boxes) + margin
-    return _WHOLE if bottom - top > _MOST_OF_PAGE else Box(0, max(0.0, top), 1, min(1.0, bottom))
+    high = max(box.y1 - box.y0 for box in boxes)
+    around = bounding_box(boxes)
+    if around.y1 - around.y0 + 2 * _ROWS_BESIDE * high > _MOST_OF_PAGE:
+        return _WHOLE
+    beside = _WORDS_BESIDE * high * aspect
+    return Box(
+        max(0.0, around.x0 - beside),
+        max(0.0, around.y0 - _ROWS_BESIDE * high),
+        min(1.0, around.x1 + beside),
+        min(1.0, around.y1 + _ROWS_BESIDE * high),
+    )
 
 
 def resolve_glyphs(
-    tokens: Sequence[PageToken], read: Page | None, band: Box = _WHOLE
+    tokens: Sequence[PageToken], read: Page | None, area: Box = _WHOLE
 ) -> tuple[tuple[PageToken, ...], Caveat]:
     """The words, those in question as OCR read them where it is sure, and the remark that belongs to the page.
 
     Args:
         tokens: at least one of them is in question.
-        read: the page, or this band of it, None where it could not be read.
+        read: the page, or this part of it, None where it could not be read.
     """
-    words = [word for word in as_tokens(read, band) if word.box] if read else []
+    words = [word for word in as_tokens(read, area) if word.box] if read else []
     result = list(tokens)
     asked = settled = 0
     for at, token in enumerate(tokens):
