@@ -148,10 +148,15 @@ def test_a_word_with_a_sign_without_meaning_is_read_by_ocr_where_it_is_sure(tmp_
     assert [caveat.kind for caveat in page.caveats] == [CaveatKind.GLYPHS_UNMAPPED]
 
 
+BLANK = 10  # pixels, between words of 12 points at 300 dots per inch
+
+
 def _at_its_ink(word: str, image: Picture) -> Page:
-    """A word in the rows of a picture that hold any ink: it is of a part of the page."""
-    rows = np.flatnonzero((image < 128).any(axis=tuple(range(1, image.ndim)))) / image.shape[0]
-    box = Box(0.16, float(rows.min()), 0.22, float(rows.max()))
+    """The second word of a line, in the rows and columns of a picture of a part of the page that hold its ink."""
+    dark = image < 128 if image.ndim == 2 else (image < 128).any(axis=2)
+    rows, columns = np.flatnonzero(dark.any(axis=1)) / len(image), np.flatnonzero(dark.any(axis=0))
+    _, second, *_ = np.split(columns, np.flatnonzero(np.diff(columns) > BLANK) + 1)
+    box = Box(second[0] / image.shape[1], float(rows.min()), second[-1] / image.shape[1], float(rows.max()))
     return Page(1, word, (Word(word, 0, box, 0.9),), "tesseract", 0.9)
 
 
