@@ -26,7 +26,7 @@ class Scope:
 
     tenant: TenantId  # the organisation; ids are UUIDs as text
     workspace: WorkspaceId  # the workspace inside it
-    # Names that `documents.readers` may list: `user:<email>`, `role:<role>`, or `*` for the worker.
+    # Names that `documents.readers` may list: `user:<email>`, `group:<name>`, `role:<role>`; `*` for the worker.
     principals: tuple[str, ...] = ()
     user: UserId | None = None  # who acts, None for the system itself
     role: Role = Role.VIEWER  # decides which routes are allowed

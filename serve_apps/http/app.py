@@ -30,6 +30,7 @@ from serve_apps.http.routes.agents import (
     trials,
 )
 from serve_apps.http.routes.documents import (
+    access,
     chunking,
     documents,
     exports,
@@ -52,6 +53,7 @@ from serve_apps.http.routes.operations import (
     deletion,
     golden,
     golden_runs,
+    groups,
     health,
     metrics,
     now,
@@ -65,7 +67,7 @@ from serve_apps.http.tracing import TracingMiddleware
 
 # Fixed paths below /api/documents/ come before those with an id.
 _ROUTES = (
-    *(health, login_routes, accounts, deletion),
+    *(health, login_routes, accounts, groups, deletion),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
     *(
         search,
@@ -78,6 +80,7 @@ _ROUTES = (
         exports,
         extraction,
         documents,
+        access,
         versions,
         review_routes,
         graph,

@@ -18,6 +18,7 @@ from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database, Transaction
 from cluster.state.feedback import FeedbackStore
 from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember
 from cluster.state.work.job_queries import JobQueries
 from cluster.state.work.jobs import JobLedger
@@ -86,6 +87,7 @@ class AppDependencies:
     audit: AuditLog
     identity: IdentityStore
     accounts: AccountStore
+    groups: GroupStore
     library: DocumentLibrary
     graph: KnowledgeGraph
     agent_store: AgentStore

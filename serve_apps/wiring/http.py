@@ -12,6 +12,7 @@ from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
 from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore
 from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.snapshots import SettingsSnapshots
@@ -137,6 +138,7 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "jobs": JobLedger(database),
         "identity": IdentityStore(database),
         "accounts": AccountStore(database),
+        "groups": GroupStore(database),
         "library": DocumentLibrary(database),
         "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),

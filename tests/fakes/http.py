@@ -30,6 +30,7 @@ from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
 from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore
 from cluster.state.process_services import ProcessServices
 from cluster.state.settings.restart_requests import RestartRequests
@@ -244,6 +245,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         audit=AuditLog(database),
         identity=IdentityStore(database),
         accounts=AccountStore(database),
+        groups=GroupStore(database),
         library=DocumentLibrary(database),
         graph=KnowledgeGraph(database, lexicon),
         agent_store=AgentStore(database, standing_assistant(AuditLog(database))),

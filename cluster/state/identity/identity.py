@@ -44,6 +44,7 @@ class WorkspaceMember:
         first_tenant: whether the tenant has no parent; its people run the whole system.
         session: the login that the access token descends from; None for a key and for who has shown no token.
         token_version: what an access token of the user has to carry to be good.
+        groups: names of the groups of the tenant that the user belongs to.
     """
 
     tenant: TenantId
@@ -57,11 +58,12 @@ class WorkspaceMember:
     first_tenant: bool = False
     session: str | None = None
     token_version: int = field(default=0, compare=False)
+    groups: tuple[str, ...] = ()
 
     @property
     def scope(self) -> Scope:
         """The scope of this member's reads."""
-        principals = (f"user:{self.email}", f"role:{self.role}")
+        principals = (f"user:{self.email}", f"role:{self.role}", *(f"group:{name}" for name in self.groups))
         return Scope(self.tenant, self.workspace, principals, self.user, self.role)
 
 
@@ -228,6 +230,7 @@ def _as_member(row: Row, key: Row | None = None) -> WorkspaceMember:
         key=None if key is None else str(key["id"]),
         first_tenant=row["first_tenant"],
         token_version=row["token_version"],
+        groups=tuple(row["groups"]),
     )
 
 

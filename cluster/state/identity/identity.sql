@@ -8,6 +8,8 @@ select id, password_hash from users where id = %(user)s and tenant_id = %(tenant
 -- token's version are the present ones.
 select u.id as user_id, u.tenant_id, u.email, u.role as tenant_role, u.must_change_password, u.token_version,
     m.workspace_id, m.role,
+    array(select g.name from group_members b join groups g on g.id = b.group_id and g.deleted_at is null
+          where b.user_id = u.id and b.tenant_id = u.tenant_id order by g.name) as groups,
     exists (select from tenants t where t.id = u.tenant_id and t.parent_id is null) as first_tenant
 from users u
 join memberships m on m.user_id = u.id and m.tenant_id = u.tenant_id

@@ -159,6 +159,22 @@ class DocumentLibrary:
         await mark_corpus_changed(tx, scope)
         return impact, locations
 
+    async def change_readers(
+        self, tx: Transaction, scope: Scope, document: str, readers: Sequence[str]
+    ) -> tuple[list[str], int]:
+        """Who may see it and its members from now on; the readers before, and how many members follow.
+
+        `scope` is the worker's: chunks and vectors that whoever asks does not see have to follow, too.
+        Raises NotFound: no such document.
+        """
+        named = {"document": document, "workspace": scope.workspace}
+        await lock_corpus(tx, scope)
+        if await tx.one(self._sql["lock"], **named) is None:
+            raise NotFound(f"document {document}")
+        family = await self._members.family(tx, scope, [document])
+        row = await tx.only(self._sql["change_readers"], **named, readers=list(readers))
+        return list(row["before"]), len(family) - 1
+
     async def same_bytes(self, scope: Scope, file_hash: str) -> Row | None:
         """A document that the caller may see and that has this content now."""
         async with self._db.transaction(scope) as tx:

@@ -114,6 +114,11 @@ where d.workspace_id = %(workspace)s
        where a.id = %(agent)s::uuid and a.workspace_id = d.workspace_id and a.whole_workspace))
 group by d.status;
 
+-- change_readers: Who may see a document from now on; its members, chunks and vectors follow by triggers.
+with before as (select readers from documents where id = %(document)s and workspace_id = %(workspace)s)
+update documents d set readers = %(readers)s from before
+where d.id = %(document)s and d.workspace_id = %(workspace)s returning before.readers as before;
+
 -- volume: Pages, chunks and vectors of the live generation behind the documents that readers see.
 select count(distinct d.id) as documents, coalesce(sum(v.page_count), 0) as pages, coalesce(sum(d.chunk_count), 0) as chunks,
        coalesce(sum((select count(*) from embeddings e where e.document_id = d.id

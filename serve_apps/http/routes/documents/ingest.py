@@ -36,6 +36,7 @@ from serve_apps.http.routes.documents.uploads import (
     as_reader,
     clean_name,
     hash_upload,
+    named_groups,
     named_readers,
     origin_of,
     start_job,
@@ -107,6 +108,7 @@ async def upload(
     read_in = await check_languages(parts.ocr, languages)
     filename = clean_name(file.filename)
     seen_by = named_readers([*_parse_tags(readers), *map(as_reader, _parse_tags(team_access))], me)
+    await parts.groups.require_names(me.scope, named_groups(seen_by))
     agent = await parts.agent_store.resolve(me.scope, agent_id)
     file_hash = await hash_upload(file, parts.http.max_upload_bytes)
     if known := await parts.library.same_bytes(me.scope, file_hash):

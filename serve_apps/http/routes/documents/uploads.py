@@ -27,7 +27,10 @@ from serve_apps.http.streams.sse import ENDS
 
 BLOCK = 1 << 20
 LOOK_SECONDS = 0.1  # between two looks at a job that somebody waits for
-READER = re.compile(r"(user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin))")
+GROUP_START = "group:"
+READER = re.compile(
+    r"user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin)|" + GROUP_START + r"[^\x00-\x1f\x7f,]{1,100}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,26 @@ def as_reader(entry: str) -> str:
 def named_readers(readers: Sequence[str], member: WorkspaceMember) -> tuple[str, ...]:
     """Readers of the upload: those named and the one who sends it; empty means the workspace.
 
-    Raises Invalid: an entry is neither `user:<email>` nor `role:<role>`.
+    Raises Invalid: see `check_readers`.
     """
-    if not readers:
-        return ()
+    return tuple(sorted({*check_readers(readers), f"user:{member.email}"})) if readers else ()
+
+
+def check_readers(readers: Sequence[str]) -> list[str]:
+    """Readers in lower case, each once, in order.
+
+    Raises Invalid: an entry is none of `user:<email>`, `group:<name>` and `role:<role>`.
+    """
     for reader in readers:
         if not READER.fullmatch(reader):
-            raise Invalid(f"reader {reader[:80]!r}", fix="Name readers as user:<email> or role:<role>.")
-    return tuple(sorted({*(reader.lower() for reader in readers), f"user:{member.email}"}))
+            fix = "Name readers as user:<email>, group:<name> or role:<role>."
+            raise Invalid(f"reader {reader[:80]!r}", fix=fix)
+    return sorted({reader.lower() for reader in readers})
+
+
+def named_groups(readers: Sequence[str]) -> list[str]:
+    """Names of the groups among readers."""
+    return [reader.removeprefix(GROUP_START) for reader in readers if reader.startswith(GROUP_START)]
 
 
 def origin_of(filename: str, readers: Sequence[str]) -> str:

@@ -1,0 +1,109 @@
+"""Readers of documents: who may see one, changed later, and why somebody does not see it."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field, StringConstraints
+
+from cluster.basics.scope import Role, Scope
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import AUDIT, OPERATE
+from serve_apps.http.fields import DocumentInPath, Email, RequestBody
+from serve_apps.http.routes.documents.uploads import check_readers, named_groups
+
+router = APIRouter(route_class=GuardedRoute, tags=["documents"])
+
+MOST_READERS = 200
+Reader = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, max_length=300)]
+
+
+class ReadersRequest(RequestBody):
+    """Who may see it from now on: `user:<email>`, `group:<name>`, `role:<role>`; nobody named is the workspace."""
+
+    readers: Annotated[list[Reader], Field(max_length=MOST_READERS)]
+
+
+class DocumentReaders(BaseModel):
+    """Readers of a document; empty for everybody of the workspace."""
+
+    document_id: str
+    readers: list[str]
+    members_changed: Annotated[int, Field(description="Files of this archive or letter that follow it.")] = 0
+
+
+class AccessExplanation(BaseModel):
+    """Whether somebody may see a document, and by what."""
+
+    document_id: str
+    email: str
+    may_see: bool
+    user_id: UUID | None
+    readers: list[str]
+    principals: Annotated[list[str], Field(description="What they are here, as readers are named.")]
+    matching: Annotated[list[str], Field(description="Which of these lets them in.")]
+    why: str
+    fix: str | None
+
+
+@router.put("/api/documents/{document_id}/readers", dependencies=[OPERATE])
+async def change_readers(document_id: DocumentInPath, body: ReadersRequest, me: Me, parts: Its) -> DocumentReaders:
+    """Change who may see a document with what came out of it: in search, answers, caches and exports, at once.
+
+    An operator changes documents that they see, an administrator every one.
+    """
+    readers = check_readers(body.readers)
+    await parts.groups.require_names(me.scope, named_groups(readers))
+    if me.role is not Role.ADMIN:
+        await parts.library.require(me.scope, document_id)
+    worker = _as_worker(me)
+    async with parts.database.transaction(worker) as tx:
+        before, members = await parts.library.change_readers(tx, worker, document_id, readers)
+        detail = {"before": before, "after": readers, "members": members}
+        await parts.audit.record(tx, me.scope, "document.readers", document_id, detail=detail)
+    return DocumentReaders(document_id=document_id, readers=readers, members_changed=members)
+
+
+@router.get("/api/documents/{document_id}/access", dependencies=[AUDIT])
+async def explain_access(
+    document_id: DocumentInPath, me: Me, parts: Its, email: Annotated[Email, Query(description="Of whom it is asked.")]
+) -> AccessExplanation:
+    """Why somebody does or does not see a document of this workspace."""
+    row = await parts.library.require(_as_worker(me), document_id)
+    known = await parts.identity.credentials(email)
+    user = known.user if known is not None and known.tenant == me.tenant else None
+    member = None if user is None else await parts.identity.member(me.tenant, user, me.workspace)
+    readers, principals = list(row["readers"]), list(member.scope.principals) if member else []
+    matching = [one for one in principals if one in readers]
+    return AccessExplanation(
+        document_id=document_id,
+        email=email,
+        may_see=member is not None and (not readers or bool(matching)),
+        user_id=None if user is None else UUID(user),
+        readers=readers,
+        principals=principals,
+        matching=matching,
+        **_reason(user is not None, member, readers, matching),
+    )
+
+
+def _as_worker(me: WorkspaceMember) -> Scope:
+    """A document that somebody may not see has readers all the same."""
+    return Scope.of_worker(me.scope.tenant, me.scope.workspace)
+
+
+def _reason(
+    known: bool, member: WorkspaceMember | None, readers: list[str], matching: list[str]
+) -> dict[str, str | None]:
+    if not known:
+        return {"why": "nobody of this tenant has this address", "fix": "Add them: POST /api/users."}
+    if member is None:
+        fix = "PATCH /api/users/{user_id} with a role makes them a member; with disabled=false they may sign in again."
+        return {"why": "they are disabled, or no member of this workspace", "fix": fix}
+    if not readers:
+        return {"why": "everybody of the workspace may see it", "fix": None}
+    if matching:
+        return {"why": f"its readers name {', '.join(matching)}", "fix": None}
+    fix = "Add them to one of its groups, or change its readers: PUT /api/documents/{document_id}/readers."
+    return {"why": f"its readers are {', '.join(readers)}, and they are none of these", "fix": fix}
