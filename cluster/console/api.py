@@ -67,6 +67,18 @@ class ApiClient:
         self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
         return answer
 
+    def providers(self) -> list[JSON]:
+        """Providers by which people may sign in, each with its name, title and start."""
+        found: list[JSON] = _read_json(self._send_request("GET", "/api/auth/providers", None))["items"]
+        return found
+
+    def redeem(self, code: str, verifier: str) -> JSON:
+        """Keep the tokens of a sign-in by a provider."""
+        body = {"code": code, "verifier": verifier}
+        answer = _read_json(self._send_request("POST", "/api/auth/oidc/redeem", None, json=body))
+        self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
+        return answer
+
     def change_password(self, old: str, new: str) -> None:
         """Choose a new password; the answer's tokens replace those that are void now."""
         answer = self.request("POST", "/api/auth/password", json={"current_password": old, "new_password": new})

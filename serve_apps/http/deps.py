@@ -18,6 +18,7 @@ from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database, Transaction
 from cluster.state.feedback import FeedbackStore
 from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember
 from cluster.state.work.job_queries import JobQueries
@@ -38,6 +39,7 @@ from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
 from serve_apps.http.admission import AdmissionQueue
+from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.revocation import RevocationWatch
 from serve_apps.http.auth.throttle import LoginThrottle
@@ -78,6 +80,8 @@ class AppDependencies:
     ask_admission: which answers may; apart, as a model's seconds are no measure of how long searches take.
     extract_admission: which extractions may; they hold no place of an answer while their rules wait for each other.
     telemetry: where spans of requests go.
+    sign_in: the providers by which people may sign in.
+    first_admin: e-mail address of the first administrator, in whose tenant people of a provider are unless it says.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
     """
 
@@ -88,6 +92,7 @@ class AppDependencies:
     identity: IdentityStore
     accounts: AccountStore
     groups: GroupStore
+    external: ExternalAccountStore
     library: DocumentLibrary
     graph: KnowledgeGraph
     agent_store: AgentStore
@@ -123,6 +128,8 @@ class AppDependencies:
     policy: ApprovalPolicy
     tokens: TokenSigner
     passwords: BoundedPasswordHasher
+    sign_in: SignInFlow
+    first_admin: str
     throttle: LoginThrottle
     admission: AdmissionQueue
     ask_admission: AdmissionQueue

@@ -35,6 +35,7 @@ class Session(BaseModel):
     tenant_id: UUID
     workspace_id: UUID
     user_id: UUID
+    email: str
     role: Role
 
 

@@ -12,6 +12,7 @@ from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
 from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore
 from cluster.state.settings.restart_requests import RestartRequests
@@ -22,6 +23,7 @@ from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import Settings
+from configs.sign_in_providers import load_providers
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
@@ -33,6 +35,8 @@ from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
 from serve_apps.http.admission import AdmissionQueue
+from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
+from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.throttle import ProcessThrottle, SharedThrottle
 from serve_apps.http.auth.tokens import TokenSigner, signing_secret
@@ -73,6 +77,9 @@ def build_app_dependencies(
     golden = GoldenSets(base.database)
     golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
+    tokens = TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth)
+    declared = load_providers(settings.auth.providers_file)
+    providers = [OidcProviderClient(one, time.monotonic) for one in declared]
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
@@ -87,7 +94,9 @@ def build_app_dependencies(
         school=workshop.school,
         replays=FewReplays(workshop.replays),
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
-        tokens=TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth),
+        tokens=tokens,
+        sign_in=SignInFlow(providers, settings.auth.public_url, tokens),
+        first_admin=settings.auth.admin_email,
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
         **_admission_queues(settings),
@@ -139,6 +148,7 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "identity": IdentityStore(database),
         "accounts": AccountStore(database),
         "groups": GroupStore(database),
+        "external": ExternalAccountStore(database),
         "library": DocumentLibrary(database),
         "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),

@@ -30,6 +30,7 @@ from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
 from cluster.state.identity.accounts import AccountStore
+from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore
 from cluster.state.process_services import ProcessServices
@@ -72,6 +73,7 @@ from serve_apps.agents.memory.recent_messages import RecentMessages
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.app import ROUTERS, create_app
+from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.permissions import PUBLIC, collect_permissions
 from serve_apps.http.auth.throttle import ProcessThrottle
@@ -238,6 +240,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
     lexicon, policy = _shipped()
     golden = GoldenSets(database)
     examiner = GoldenExaminer(search, answerer, database)
+    tokens = TokenSigner("test-secret-of-at-least-32-bytes!", auth)
     made = AppDependencies(
         database=database,
         jobs=JobLedger(database),
@@ -246,6 +249,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         identity=IdentityStore(database),
         accounts=AccountStore(database),
         groups=GroupStore(database),
+        external=ExternalAccountStore(database),
         library=DocumentLibrary(database),
         graph=KnowledgeGraph(database, lexicon),
         agent_store=AgentStore(database, standing_assistant(AuditLog(database))),
@@ -281,7 +285,9 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         ground=ground(),
         replays=ScriptedReplays(),
         policy=policy,
-        tokens=TokenSigner("test-secret-of-at-least-32-bytes!", auth),
+        tokens=tokens,
+        sign_in=SignInFlow((), None, tokens),
+        first_admin="admin@orchestrator.local",
         passwords=BoundedPasswordHasher(FAST),
         throttle=ProcessThrottle(moment.monotonic),
         admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),

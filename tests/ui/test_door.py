@@ -103,7 +103,7 @@ async def test_signing_out_ends_the_session_at_the_api_too() -> None:
     async with console.client:
         out = await console.client.post("/sign-out")
     assert out.status_code == 303 and console.session.over and len(console.desk.sessions) == 0
-    (asked,) = console.asked
+    asked = console.asked[0]
     assert asked.url.path == "/api/auth/logout" and b'"refresh"' in asked.content
 
 
@@ -123,7 +123,7 @@ async def test_the_api_counts_failed_attempts_for_who_signs_in(host: str, told: 
     console = Console(api=lambda _: refused, host=host)
     async with console.client:
         await console.client.post("/sign-in", data={"email": "a@b.example", "password": "x"})
-    (asked,) = console.asked
+    asked = console.asked[0]
     assert asked.headers.get("x-console-client") == (told and f"our word for {told}")
     assert "x-forwarded-for" not in asked.headers, "anybody can write that"
 
@@ -136,3 +136,66 @@ async def test_a_password_is_changed_for_the_first_time_or_later() -> None:
         first = (await console.client.get("/password")).text
     assert "Change your password" in later and 'href="/console/runs"' in later and "first password" not in later
     assert "Choose your password" in first and "first password" in first and "Keep the present one" not in first
+
+
+PROVIDERS = {"items": [{"name": "corp", "title": "Corp <b>", "start": "/api/auth/oidc/corp/start"}]}
+TOKENS = {
+    "access_token": "a",
+    "refresh_token": "r",
+    "user_id": "u",
+    "tenant_id": "t",
+    "workspace_id": "w1",
+    "role": "viewer",
+    "must_change_password": False,
+    "email": "ann@corp.example",
+}
+
+
+def by_provider(request: httpx.Request) -> httpx.Response:
+    if request.url.path == "/api/auth/providers":
+        return httpx.Response(200, json=PROVIDERS)
+    if request.url.path == "/api/auth/oidc/redeem":
+        known = b'"code":"c.1"' in request.content.replace(b": ", b":")
+        return httpx.Response(200, json=TOKENS) if known else httpx.Response(401, json={"code": "sign_in_refused"})
+    return httpx.Response(204)
+
+
+async def test_the_door_offers_the_providers_and_comes_back_signed_in() -> None:
+    console = Console(api=by_provider)
+    console.client.cookies.clear()
+    shown = await console.client.get("/sign-in?next=/console/runs")
+    assert "Sign in with Corp &lt;b&gt;" in shown.text
+    assert "/console/sso/start?provider=corp&amp;next=%2Fconsole%2Fruns" in shown.text
+    sent = await console.client.get("/sso/start?provider=corp&next=/console/runs")
+    assert sent.status_code == 303
+    assert sent.headers["location"].startswith("/api/auth/oidc/corp/start?challenge=")
+    assert sent.headers["location"].endswith("&return_to=console")
+    cookie = sent.headers["set-cookie"]
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=lax", "Path=/console/sso", "Max-Age=600"))
+    kept = cookie.partition(";")[0].partition("=")[2].strip('"')
+    back = await console.client.get("/sso?code=c.1", headers={"cookie": f"aos_sso={kept}"})
+    assert back.status_code == 200 and "0;url=/console/runs" in back.text
+    assert "SameSite=strict" in back.headers["set-cookie"]
+    redeemed = next(one for one in console.asked if one.url.path.endswith("/redeem"))
+    assert kept.partition(":")[0].encode() in redeemed.content, "the verifier that this browser was given"
+
+
+async def test_a_code_that_this_browser_has_not_asked_for_signs_nobody_in() -> None:
+    """Somebody else's sign-in behind a link would have people work in a stranger's account."""
+    console = Console(api=by_provider)
+    console.client.cookies.clear()
+    for path, cookie in (("/sso?code=c.1", ""), ("/sso?code=c.2", "aos_sso=v:%2Fconsole%2F"), ("/sso", "aos_sso=v:")):
+        answer = await console.client.get(path, headers={"cookie": cookie} if cookie else {})
+        assert answer.status_code in (401, 403) and COOKIE not in answer.headers.get("set-cookie", ""), path
+    refused = await console.client.get("/sso?error=nothing_granted", headers={"cookie": "aos_sso=v:x"})
+    assert refused.status_code == 403 and "nothing here is for you yet" in refused.text
+    assert (await console.client.get("/sso/start?provider=nobody")).status_code == 404
+
+
+async def test_without_an_api_the_door_still_takes_passwords() -> None:
+    def broken(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("nobody there")
+
+    console = Console(api=broken)
+    console.client.cookies.clear()
+    assert "Password" in (await console.client.get("/sign-in")).text

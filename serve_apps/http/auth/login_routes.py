@@ -1,7 +1,8 @@
 """Signing in and out: password to tokens, refresh to refresh, the change of a password, the end of a session."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
@@ -77,7 +78,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
         raise WrongCredentials
     await _check_login_scope(parts, member, body, "session.begin")
     await guesses.succeeded()
-    return await _start_session(parts, member)
+    return await start_session(parts, member)
 
 
 @router.post("/api/auth/refresh", dependencies=[PUBLIC])
@@ -145,7 +146,7 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     member = await parts.identity.member(me.tenant, me.user, me.workspace)
     if member is None:
         raise Unauthenticated
-    return await _start_session(parts, member)
+    return await start_session(parts, member)
 
 
 def check_password(text: str) -> None:
@@ -174,10 +175,13 @@ async def _check_login_scope(parts: AppDependencies, member: WorkspaceMember, bo
         raise
 
 
-async def _start_session(parts: AppDependencies, member: WorkspaceMember) -> Session:
+async def start_session(
+    parts: AppDependencies, member: WorkspaceMember, detail: Mapping[str, Any] | None = None
+) -> Session:
+    """A new login: its tokens, and an entry in the audit trail with this detail."""
     now, family = parts.clock(), uuid4()
     text, expires = parts.tokens.refresh(now)
-    async with parts.audited(member, "session.begin", member.user) as tx:
+    async with parts.audited(member, "session.begin", member.user, detail) as tx:
         await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
     return _issue_tokens(parts, replace(member, session=str(family)), text)
 

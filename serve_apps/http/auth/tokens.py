@@ -1,6 +1,7 @@
 """Bearer tokens: signed access tokens (RFC 7519, HS256) and opaque refresh tokens and API keys."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -89,19 +90,26 @@ class TokenSigner:
             raise TokenRefused from error
         return TokenClaims(UserId(user), TenantId(tenant), WorkspaceId(workspace), session, version)
 
+    def seal(self, audience: str, body: Mapping[str, str], ends: datetime) -> str:
+        """Something that a browser keeps for us for a while: it can be read there, and not be changed."""
+        return jwt.encode({**body, "iss": ISSUER, "aud": audience, "exp": ends}, self._secret, algorithm=ALGORITHM)
+
+    def unseal(self, audience: str, sealed: str, now: datetime) -> dict[str, Any] | None:
+        """What was sealed for this audience; None where it was not, or has run out."""
+        try:
+            body = self._decode(sealed, audience, "exp")
+            return body if now.timestamp() < float(body["exp"]) else None
+        except (jwt.InvalidTokenError, ValueError, TypeError):
+            return None
+
     def vouch(self, address: str, now: datetime) -> str:
         """The console's word for a browser's address: whoever has the secret is no stranger who makes one up."""
-        ends = now + timedelta(seconds=VOUCHED_SECONDS)
-        body = {"iss": ISSUER, "aud": FROM_CONSOLE, "sub": address, "iat": now, "exp": ends}
-        return jwt.encode(body, self._secret, algorithm=ALGORITHM)
+        return self.seal(FROM_CONSOLE, {"sub": address}, now + timedelta(seconds=VOUCHED_SECONDS))
 
     def vouched(self, word: str, now: datetime) -> str | None:
         """The address that the console vouches for; None where it is not the console's word, or an old one."""
-        try:
-            body = self._decode(word, FROM_CONSOLE, "exp", "sub")
-            return str(body["sub"]) if now.timestamp() < float(body["exp"]) else None
-        except (jwt.InvalidTokenError, ValueError, TypeError):
-            return None
+        body = self.unseal(FROM_CONSOLE, word, now)
+        return None if body is None or "sub" not in body else str(body["sub"])
 
     def _decode(self, token: str, audience: str, *required: str) -> dict[str, Any]:
         # The moment comes from our clock, not from the library's.

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -39,6 +39,15 @@ def open_client(url: str) -> httpx.AsyncClient:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInProvider:
+    """A provider by which people may sign in; `start` is the API's address that sends a browser there."""
+
+    name: str
+    title: str
+    start: str
+
+
+@dataclass(frozen=True, slots=True)
 class StreamEvent:
     """One server-sent event; `id` is what to come back with."""
 
@@ -62,6 +71,20 @@ class SignInClient:
                 that address and not for the console's, which is everybody's; what anybody may write is not believed.
         """
         return await self._request_grant("/api/auth/login", {"email": email, "password": password}, None, client)
+
+    async def providers(self) -> tuple[SignInProvider, ...]:
+        """Those that the API has; none where it cannot be asked, as passwords go on being good."""
+        with suppress(ApiProblem), _transport_problems():
+            answer = await self._client.get("/api/auth/providers", timeout=SIGN_OUT_SECONDS)
+            if answer.status_code == 200:
+                items = answer.json()["items"]
+                return tuple(SignInProvider(one["name"], one["title"], one["start"]) for one in items)
+        return ()
+
+    async def redeem(self, code: str, verifier: str) -> tuple[str, TokenGrant]:
+        """E-mail address and tokens of who has signed in by a provider; raises Problem."""
+        answer = await self._post_json("/api/auth/oidc/redeem", {"code": code, "verifier": verifier}, {})
+        return answer.json()["email"], TokenGrant.of(answer.json())
 
     async def refresh(self, grant: TokenGrant) -> TokenGrant:
         """Tokens for a refresh token, which then is used up; raises Problem."""

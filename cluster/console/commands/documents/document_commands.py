@@ -14,6 +14,7 @@ from rich.text import Text
 from cluster.basics.errors import AosError, Invalid, NotFound
 from cluster.console import job_progress, printing
 from cluster.console.api import JSON, ApiClient
+from cluster.console.provider_login import sign_in_by_browser
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
@@ -83,11 +84,17 @@ def login(
     email: Annotated[str, typer.Option(help="Who signs in.")] = "admin@orchestrator.local",
     password: Annotated[str | None, typer.Option(help="Asked for when left out.")] = None,
     new_password: Annotated[str | None, typer.Option(help="The new one, when it must be changed.")] = None,
+    sso: Annotated[
+        str | None, typer.Option(metavar="PROVIDER", help="Sign in by this provider, in a browser on this machine.")
+    ] = None,
 ) -> None:
     """Sign in and keep the tokens (mode 0600).
 
-    Example: aos login --email admin@orchestrator.local
+    Example: aos login --email admin@orchestrator.local, or aos login --sso corp
     """
+    if sso is not None:
+        _login_by_provider(context.obj, sso)
+        return
     password = password or Prompt.ask("Password", password=True, console=context.obj.out)
     if context.obj.api.login(email, password).get("must_change_password"):
         if new_password is None and not sys.stdin.isatty():
@@ -95,6 +102,18 @@ def login(
         new_password = new_password or Prompt.ask("It must be changed. New password", password=True)
         context.obj.api.change_password(password, new_password)
     context.obj.out.print(f"Signed in at {context.obj.api.url} as {email}.")
+
+
+def _login_by_provider(session: CommandSession, name: str) -> None:
+    known = {one["name"]: one for one in session.api.providers()}
+    if name not in known:
+        fix = f"There are: {', '.join(known)}." if known else "auth.providers_file declares them; there are none here."
+        raise NotFound(f"provider {name}", fix=fix)
+    signed_in = sign_in_by_browser(
+        session.api.url, known[name]["start"], lambda address: session.aside(f"Sign in here: {address}")
+    )
+    answer = session.api.redeem(signed_in.code, signed_in.verifier)
+    session.out.print(f"Signed in at {session.api.url} as {answer['email']}.")
 
 
 def ingest(

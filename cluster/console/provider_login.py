@@ -1,0 +1,93 @@
+"""`aos login --sso`: the browser signs in at a provider and comes back to a port of this machine (RFC 8252)."""
+
+import secrets
+import threading
+import webbrowser
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from time import monotonic
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from cluster.basics.errors import Unauthenticated
+
+WAIT_SECONDS = 300.0
+PATH = "/aos"
+DONE = "<!doctype html><title>AOS</title><p>Go back to the terminal; this window can be closed."
+
+
+class NoBrowserAnswer(Unauthenticated):
+    """No browser came back with a sign-in."""
+
+    code = "no_sign_in"
+    fix = "Run the command again and finish in the browser, or sign in with --email."
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSignIn:
+    """A sign-in that a browser has brought: the code, and what it is redeemed with."""
+
+    code: str
+    verifier: str
+
+
+@dataclass
+class _Landing:
+    """The port to which the browser comes back, and what it has brought."""
+
+    brought: dict[str, str] = field(default_factory=dict)
+
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        landing = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                address = urlsplit(self.path)
+                known = address.path == PATH
+                if known:
+                    landing.brought |= dict(parse_qsl(address.query))
+                self.send_response(200 if known else 404)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.end_headers()
+                self.wfile.write(DONE.encode() if known else b"")
+
+            def log_message(self, format: str, *arguments: object) -> None:
+                """Nothing: the terminal is the user's."""
+
+        return Handler
+
+
+def sign_in_by_browser(
+    url: str,
+    start: str,
+    say: Callable[[str], None],
+    *,
+    open_browser: Callable[[str], object] = webbrowser.open,
+    wait_seconds: float = WAIT_SECONDS,
+) -> BrowserSignIn:
+    """Send the browser off, and wait for it.
+
+    Args:
+        url: of the API.
+        start: the provider's own address there.
+        say: is told the address, for whoever has the browser elsewhere on this machine.
+
+    Raises NoBrowserAnswer: it did not come, or with an error.
+    """
+    landing, verifier = _Landing(), secrets.token_urlsafe(48)
+    challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    with HTTPServer(("127.0.0.1", 0), landing.handler()) as server:
+        back = f"http://127.0.0.1:{server.server_port}{PATH}"
+        address = f"{url}{start}?{urlencode({'challenge': challenge, 'return_to': back})}"
+        say(address)
+        # Some browsers come back to us only once they are closed.
+        threading.Thread(target=open_browser, args=(address,), daemon=True).start()
+        end = monotonic() + wait_seconds
+        while not landing.brought and (left := end - monotonic()) > 0:
+            server.timeout = left
+            server.handle_request()
+    if "code" not in landing.brought:
+        raise NoBrowserAnswer(landing.brought.get("error", "")[:100])
+    return BrowserSignIn(landing.brought["code"], verifier)

@@ -1,0 +1,65 @@
+-- account: Whom a provider's subject is here.
+select u.id, u.disabled from external_accounts x join users u on u.id = x.user_id
+where x.tenant_id = %(tenant)s and x.provider = %(provider)s and x.subject = %(subject)s;
+
+-- user_by_email: Somebody of the tenant who has this address.
+select id, role, disabled from users where tenant_id = %(tenant)s and email = %(email)s;
+
+-- add_user: Somebody who is here by a provider alone; nobody knows the password.
+insert into users (tenant_id, email, password_hash, role, provider)
+values (%(tenant)s, %(email)s, %(hash)s, 'viewer', %(provider)s) returning id;
+
+-- link: From now on the subject is this user.
+insert into external_accounts (tenant_id, provider, subject, user_id)
+values (%(tenant)s, %(provider)s, %(subject)s, %(user)s);
+
+-- touch: The moment of the last sign-in.
+update external_accounts set signed_in_at = %(now)s
+where tenant_id = %(tenant)s and provider = %(provider)s and subject = %(subject)s;
+
+-- workspaces: Workspaces of the tenant by name or id.
+select id, name from workspaces where tenant_id = %(tenant)s and (name = any(%(wanted)s) or id::text = any(%(wanted)s));
+
+-- drop_lapsed_memberships: Workspaces that the provider gave and gives no more.
+delete from memberships
+where user_id = %(user)s and tenant_id = %(tenant)s and provider = %(provider)s
+  and workspace_id <> all(%(workspaces)s::uuid[]);
+
+-- put_membership: A workspace that the provider gives; what was given by hand stays as it is.
+insert into memberships (user_id, workspace_id, tenant_id, role, provider)
+values (%(user)s, %(workspace)s, %(tenant)s, %(role)s, %(provider)s)
+on conflict (user_id, workspace_id) do update set role = excluded.role
+where memberships.provider = excluded.provider and memberships.role <> excluded.role;
+
+-- any_membership: Whether somebody may enter any workspace.
+select workspace_id from memberships where user_id = %(user)s and tenant_id = %(tenant)s limit 1;
+
+-- set_tenant_role: The role in the tenant, of who is here by this provider alone.
+update users set role = %(role)s
+where id = %(user)s and tenant_id = %(tenant)s and provider = %(provider)s and role <> %(role)s;
+
+-- add_groups: Groups that the provider names for the first time; a deleted one stays deleted.
+insert into groups (tenant_id, name) select %(tenant)s, name from unnest(%(names)s::text[]) name
+on conflict (tenant_id, name) do nothing;
+
+-- drop_lapsed_groups: Groups that the provider gave and gives no more.
+delete from group_members m using groups g
+where g.id = m.group_id and m.user_id = %(user)s and m.tenant_id = %(tenant)s and m.provider = %(provider)s
+  and g.name <> all(%(names)s::text[]);
+
+-- join_groups: Groups that the provider gives.
+insert into group_members (group_id, tenant_id, user_id, provider)
+select g.id, g.tenant_id, %(user)s, %(provider)s from groups g
+where g.tenant_id = %(tenant)s and g.name = any(%(names)s::text[]) and g.deleted_at is null
+on conflict (group_id, user_id) do nothing;
+
+-- keep_handoff: A code for whoever can show what its challenge was made of.
+insert into sign_in_handoffs (hash, tenant_id, user_id, challenge, provider, expires_at)
+values (%(hash)s, %(tenant)s, %(user)s, %(challenge)s, %(provider)s, %(expires)s);
+
+-- sweep_handoffs: Codes that ran out.
+delete from sign_in_handoffs where tenant_id = %(tenant)s and expires_at < %(now)s;
+
+-- spend_handoff: The code works once, whether what is shown with it is right or not.
+delete from sign_in_handoffs where hash = %(hash)s and tenant_id = %(tenant)s
+returning user_id, challenge, provider, expires_at;

@@ -1,0 +1,94 @@
+"""Verification of an ID token (OpenID Connect Core 1.0, section 3.1.3.7)."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from serve_apps.http.auth.oidc.problems import SignInRefused
+
+LEEWAY_SECONDS = 60
+OLDEST_SECONDS = 600  # since it was issued: it comes straight from the provider
+LONGEST = 64 * 1024  # characters of a token
+
+
+class UnknownKey(SignInRefused):
+    """The token is signed with a key that is not among the provider's; they may have changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedToken:
+    """What an ID token has to say to be an answer to this sign-in."""
+
+    issuer: str
+    client_id: str
+    nonce: str
+    algorithms: Collection[str]
+
+
+def verify_id_token(token: str, keys: KeySet, expected: ExpectedToken, now: float) -> Mapping[str, Any]:
+    """Its claims, once signature, issuer, audience, time and nonce are right; `now` in seconds since 1970.
+
+    Raises:
+        UnknownKey: by its `kid` none of the keys made it.
+        SignInRefused: anything else; its text is for the audit trail.
+    """
+    if len(token) > LONGEST:
+        raise SignInRefused("the ID token is too long")
+    header = _header(token)
+    kid = header.get("kid")
+    if kid is not None and not any(key.kid == kid for key in keys.keys):
+        raise UnknownKey(f"no key {str(kid)[:80]!r}")
+    if kid is None and len(keys.keys) != 1:
+        raise SignInRefused("the ID token names no key")
+    try:
+        claims = jwt.decode(token, keys, algorithms=list(expected.algorithms)).claims
+    except (JoseError, ValueError, TypeError) as error:
+        raise SignInRefused(f"the ID token is not signed as it should be: {type(error).__name__}") from error
+    if (wrong := _wrong_claim(claims, expected, now)) is not None:
+        raise SignInRefused(wrong)
+    return claims
+
+
+def _header(token: str) -> Mapping[str, Any]:
+    from joserfc.jws import extract_compact
+
+    try:
+        return extract_compact(token.encode()).headers()
+    except (JoseError, ValueError, TypeError, AttributeError) as error:
+        raise SignInRefused("the ID token cannot be read") from error
+
+
+def _wrong_claim(claims: Mapping[str, Any], expected: ExpectedToken, now: float) -> str | None:
+    """What is wrong with the claims; None where nothing is."""
+    audience = claims.get("aud")
+    audiences = [audience] if isinstance(audience, str) else audience if isinstance(audience, list) else []
+    if claims.get("iss") != expected.issuer:
+        return "iss: it was issued by somebody else"
+    if expected.client_id not in audiences:
+        return "aud: it is for somebody else"
+    if (len(audiences) > 1 or "azp" in claims) and claims.get("azp") != expected.client_id:
+        return "azp: it was made for somebody else"
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not 0 < len(subject) <= 255 or "\0" in subject:
+        return "sub: it names nobody"
+    if claims.get("nonce") != expected.nonce:
+        return "nonce: it answers another sign-in"
+    for name in ("exp", "iat", "nbf"):
+        value = claims.get(name)
+        if (value is None and name != "nbf") or (value is not None and not _is_number(value)):
+            return f"{name}: it is no time"
+    if claims["exp"] + LEEWAY_SECONDS <= now:
+        return "exp: it has run out"
+    if not now - OLDEST_SECONDS <= claims["iat"] <= now + LEEWAY_SECONDS:
+        return "iat: it was not made now"
+    if claims.get("nbf", now) > now + LEEWAY_SECONDS:
+        return "nbf: it is not good yet"
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12

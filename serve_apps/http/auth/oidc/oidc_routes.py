@@ -1,0 +1,167 @@
+"""Signing in by a provider: off to it, back from it, and the code that whoever asked redeems for tokens."""
+
+import logging
+import secrets
+from datetime import timedelta
+from typing import Annotated
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
+
+from cluster.basics.errors import AosError
+from cluster.basics.scope import Scope, TenantId
+from cluster.state.identity.external_accounts import SignInHandoff
+from cluster.state.identity.identity import NO_WORKSPACE, secret_hash
+from configs.sign_in_providers import OidcProvider
+from serve_apps.http.auth.guard import GuardedRoute, Its
+from serve_apps.http.auth.login_routes import start_session
+from serve_apps.http.auth.oidc.claimed_rights import claimed_person, claimed_rights
+from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
+from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, HANDOFF_SECONDS, SignInAttempt, challenge_of
+from serve_apps.http.auth.permissions import PUBLIC
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import RequestBody
+from serve_apps.http.response_shapes import Session
+
+log = logging.getLogger("aos.auth")
+router = APIRouter(route_class=GuardedRoute, tags=["auth"])
+
+COOKIE = "aos_sign_in"
+Told = Annotated[str, Query(max_length=4096)]
+
+
+class ProviderShape(BaseModel):
+    """A provider by which people may sign in."""
+
+    name: str
+    title: str
+    start: str
+
+
+class Providers(BaseModel):
+    """Those that are declared."""
+
+    items: list[ProviderShape]
+
+
+class RedeemRequest(RequestBody):
+    """The code that came back with the browser, and what its challenge was made of."""
+
+    code: Annotated[str, Field(max_length=300)]
+    verifier: Annotated[str, Field(min_length=43, max_length=128)]
+
+
+@router.get("/api/auth/providers", dependencies=[PUBLIC])
+async def providers(parts: Its) -> Providers:
+    """List the providers by which people may sign in."""
+    known = (one.provider for one in parts.sign_in.clients.values())
+    return Providers(
+        items=[ProviderShape(name=one.name, title=one.title, start=f"/api/auth/oidc/{one.name}/start") for one in known]
+    )
+
+
+@router.get("/api/auth/oidc/{provider}/start", dependencies=[PUBLIC], response_class=RedirectResponse, status_code=303)
+async def start(
+    provider: str,
+    parts: Its,
+    challenge: Annotated[str, Query(max_length=200, description="S256 of your verifier, which redeems the code.")],
+    return_to: Annotated[str, Query(max_length=200, description="`console`, or http://127.0.0.1:<port>/…")],
+) -> Response:
+    """Send a browser to the provider; it comes back to `return_to` with a `code`, or an `error`."""
+    flow = parts.sign_in
+    client = flow.client(provider)
+    attempt = flow.begin(provider, challenge, return_to)
+    uri = flow.redirect_uri(provider)
+    url = await client.authorization_url(uri, attempt.state, attempt.nonce, attempt.verifier)
+    answer = RedirectResponse(url, 303, headers={"Cache-Control": "no-store"})
+    # Lax: the browser comes back from another site, and has to bring it.
+    answer.set_cookie(
+        COOKIE,
+        flow.seal(attempt, parts.clock()),
+        max_age=ATTEMPT_SECONDS,
+        path=f"/api/auth/oidc/{provider}",
+        secure=flow.is_encrypted,
+        httponly=True,
+        samesite="lax",
+    )
+    return answer
+
+
+@router.get(
+    "/api/auth/oidc/{provider}/callback", dependencies=[PUBLIC], response_class=RedirectResponse, status_code=303
+)
+async def callback(
+    provider: str, request: Request, parts: Its, state: Told = "", code: Told = "", error: Told = "", iss: Told = ""
+) -> Response:
+    """Where a provider sends browsers back. 401 where this browser has begun no such sign-in."""
+    flow, now = parts.sign_in, parts.clock()
+    of = flow.client(provider).provider
+    attempt = flow.unseal(provider, request.cookies.get(COOKIE), state, now)
+    tenant = await _tenant_of(parts, of)
+    try:
+        told = {"code": await _accept(parts, attempt, tenant, code, error, iss)}
+    except AosError as refused:
+        if not isinstance(refused, ProviderUnavailable):
+            why = {"provider": provider, "code": refused.code, "why": str(refused)[:300]}
+            await parts.audit.denied(Scope(tenant, NO_WORKSPACE), "session.begin", f"provider {provider}", why)
+        told = {"error": refused.code}
+    answer = RedirectResponse(f"{attempt.return_to}?{urlencode(told)}", 303, headers={"Cache-Control": "no-store"})
+    answer.delete_cookie(COOKIE, path=f"/api/auth/oidc/{provider}", secure=flow.is_encrypted, httponly=True)
+    return answer
+
+
+@router.post("/api/auth/oidc/redeem", dependencies=[PUBLIC])
+async def redeem(body: RedeemRequest, parts: Its) -> Session:
+    """Tokens for the code of a sign-in, which works once, within a minute, for whoever began it."""
+    tenant, _, _ = body.code.partition(".")
+    handoff = await parts.external.spend(TenantId(tenant), secret_hash(body.code)) if _is_uuid(tenant) else None
+    right = handoff is not None and secrets.compare_digest(handoff.challenge, challenge_of(body.verifier))
+    if handoff is None or not right or handoff.expires <= parts.clock():
+        raise SignInRefused
+    member = await parts.identity.member(TenantId(tenant), handoff.user)
+    if member is None:
+        raise SignInRefused
+    return await start_session(parts, member, {"provider": handoff.provider})
+
+
+async def _accept(
+    parts: AppDependencies, attempt: SignInAttempt, tenant: TenantId, code: str, error: str, iss: str
+) -> str:
+    """Our code for the provider's. Raises SignInRefused, ProviderUnavailable, Forbidden: why there is none."""
+    flow, now = parts.sign_in, parts.clock()
+    client = flow.client(attempt.provider)
+    of = client.provider
+    if (iss or (await client.metadata()).tells_issuer) and iss != of.issuer:
+        raise SignInRefused("iss: another provider answers (RFC 9207)")
+    if error or not code:
+        raise SignInRefused(f"the provider says {error[:100] or 'nothing'}")
+    uri = flow.redirect_uri(of.name)
+    claims = await client.claims_of(code, uri, attempt.nonce, attempt.verifier, now.timestamp())
+    person, rights = claimed_person(of, claims), claimed_rights(of, claims)
+    unknown = await parts.passwords.hash(secrets.token_urlsafe(32))
+    ours = f"{tenant}.{secrets.token_urlsafe(32)}"
+    async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
+        user = await parts.external.sign_in(tx, tenant, person, rights, unknown=unknown, now=now)
+        ends = now + timedelta(seconds=HANDOFF_SECONDS)
+        handoff = SignInHandoff(secret_hash(ours), user, attempt.challenge, of.name, ends)
+        await parts.external.keep(tx, tenant, handoff, now)
+    return ours
+
+
+async def _tenant_of(parts: AppDependencies, provider: OidcProvider) -> TenantId:
+    if provider.tenant is not None:
+        return TenantId(provider.tenant)
+    known = await parts.identity.credentials(parts.first_admin)
+    if known is None:
+        raise ProviderUnavailable(f"{provider.name}: whose people these are is not known; set its tenant")
+    return known.tenant
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False

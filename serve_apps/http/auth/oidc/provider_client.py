@@ -1,0 +1,171 @@
+"""An OpenID provider as this program asks it: its discovery document, its keys, and tokens for a code."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.httpx_client import AsyncOAuth2Client
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, KeySet
+
+from configs.sign_in_providers import OidcProvider, is_private_channel
+from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
+from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
+
+log = logging.getLogger("aos.auth")
+
+SECONDS = 10.0  # of one request
+KNOWN_SECONDS = 600.0  # for so long a discovery document and keys are believed
+AGAIN_SECONDS = 10.0  # keys are not asked for more often, whatever tokens name
+MOST_BYTES = 1 << 20
+DISCOVERY = "/.well-known/openid-configuration"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderMetadata:
+    """What is used of a discovery document (OpenID Connect Discovery 1.0)."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    tells_issuer: bool  # it names itself in its answers (RFC 9207)
+    auth_method: str  # how the client shows its secret
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Something that was asked for, and when."""
+
+    value: Any
+    at: float
+
+
+class OidcProviderClient:
+    """One provider. Redirects are not followed, answers not believed beyond a megabyte."""
+
+    def __init__(
+        self, provider: OidcProvider, clock: Callable[[], float], transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        """`clock` gives seconds that only grow; `transport` is httpx2's own unless given."""
+        self.provider = provider
+        self._clock, self._transport = clock, transport
+        self._metadata: _Known | None = None
+        self._keys: _Known | None = None
+
+    async def metadata(self) -> ProviderMetadata:
+        """Raises ProviderUnavailable: it does not answer, or not as an OpenID provider."""
+        if self._metadata is None or self._clock() - self._metadata.at > KNOWN_SECONDS:
+            found = await self._fetch_json(self.provider.issuer.rstrip("/") + DISCOVERY)
+            self._metadata = _Known(self._read_metadata(found), self._clock())
+        value: ProviderMetadata = self._metadata.value
+        return value
+
+    async def authorization_url(self, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
+        """Where a browser is sent to sign in. Raises ProviderUnavailable."""
+        metadata = await self.metadata()
+        async with self._oauth(metadata, redirect_uri) as client:
+            url, _ = client.create_authorization_url(
+                metadata.authorization_endpoint, state=state, code_verifier=verifier, nonce=nonce
+            )
+        return str(url)
+
+    async def claims_of(self, code: str, redirect_uri: str, nonce: str, verifier: str, now: float) -> Mapping[str, Any]:
+        """Claims of the verified ID token that the provider gives for a code; `now` in seconds since 1970.
+
+        Raises:
+            SignInRefused: it gives none for this code, or one that is no answer to this sign-in.
+            ProviderUnavailable: it cannot be asked.
+        """
+        metadata = await self.metadata()
+        try:
+            async with self._oauth(metadata, redirect_uri) as client:
+                tokens = await client.fetch_token(metadata.token_endpoint, code=code, code_verifier=verifier)
+        except AuthlibBaseError as error:
+            raise SignInRefused(f"the provider refused the code: {str(error.error)[:100]}") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise self._unavailable("token endpoint", error) from error
+        token = tokens.get("id_token") if isinstance(tokens, Mapping) else None
+        if not isinstance(token, str):
+            raise SignInRefused("the provider gave no ID token")
+        of = self.provider
+        expected = ExpectedToken(of.issuer, of.client_id, nonce, of.algorithms)
+        try:
+            return verify_id_token(token, await self._key_set(), expected, now)
+        except UnknownKey:
+            return verify_id_token(token, await self._key_set(rotated=True), expected, now)
+
+    async def _key_set(self, rotated: bool = False) -> KeySet:
+        """Its public keys; with `rotated` asked for anew, though not more often than every ten seconds."""
+        oldest = AGAIN_SECONDS if rotated else KNOWN_SECONDS
+        if self._keys is None or self._clock() - self._keys.at > oldest:
+            found = await self._fetch_json((await self.metadata()).jwks_uri)
+            self._keys = _Known(_signing_keys(found), self._clock())
+        value: KeySet = self._keys.value
+        return value
+
+    def _read_metadata(self, found: Mapping[str, Any]) -> ProviderMetadata:
+        if found.get("issuer") != self.provider.issuer:
+            raise self._unavailable("discovery", f"it calls itself {str(found.get('issuer'))[:200]!r}")
+        urls = {name: str(found.get(name, "")) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")}
+        if wrong := [name for name, url in urls.items() if not is_private_channel(url)]:
+            raise self._unavailable("discovery", f"{', '.join(wrong)}: not https")
+        methods = found.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+        method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
+        return ProviderMetadata(
+            **urls,
+            tells_issuer=found.get("authorization_response_iss_parameter_supported") is True,
+            auth_method=method if self.provider.client_secret else "none",
+        )
+
+    async def _fetch_json(self, url: str) -> Mapping[str, Any]:
+        try:
+            async with httpx2.AsyncClient(**self._options()) as client, client.stream("GET", url) as answer:
+                answer.raise_for_status()
+                body = b""
+                async for part in answer.aiter_bytes():
+                    body += part
+                    if len(body) > MOST_BYTES:
+                        raise ValueError("more than a megabyte")
+                found = json.loads(body)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise self._unavailable(url, error) from error
+        if not isinstance(found, dict):
+            raise self._unavailable(url, "no JSON object")
+        return found
+
+    def _oauth(self, metadata: ProviderMetadata, redirect_uri: str) -> AsyncOAuth2Client:
+        of = self.provider
+        return AsyncOAuth2Client(
+            of.client_id,
+            of.client_secret,
+            token_endpoint_auth_method=metadata.auth_method,
+            scope=" ".join(of.scopes),
+            redirect_uri=redirect_uri,
+            code_challenge_method="S256",
+            **self._options(),
+        )
+
+    def _options(self) -> dict[str, Any]:
+        return {"timeout": SECONDS, "follow_redirects": False, "trust_env": False, "transport": self._transport}
+
+    def _unavailable(self, where: str, error: object) -> ProviderUnavailable:
+        log.warning("provider %s: %s: %s", self.provider.name, where, error)
+        return ProviderUnavailable(self.provider.title)
+
+
+def _signing_keys(found: Mapping[str, Any]) -> KeySet:
+    """The public keys for signatures; of a kind that is not known here, or meant for something else, none."""
+    keys = []
+    listed = found.get("keys")
+    for one in listed if isinstance(listed, list) else ():
+        if not isinstance(one, dict) or one.get("kty") == "oct" or one.get("use", "sig") != "sig":
+            continue
+        try:
+            keys.append(JWKRegistry.import_key(one))
+        except (JoseError, ValueError, TypeError) as error:
+            log.info("a key of the provider is not used: %s", type(error).__name__)
+    return KeySet(keys)

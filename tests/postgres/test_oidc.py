@@ -1,0 +1,390 @@
+"""Sign-in by an OpenID provider, scripted over real HTTP: who gets what, and thirty attacks of which none gets in."""
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+import psycopg
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, RSAKey
+
+from cluster.basics.scope import Role
+from configs.sign_in_providers import OidcProvider
+from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
+from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow, challenge_of
+from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts, serve
+from tests.fakes.oidc_provider import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    Browser,
+    Claims,
+    ScriptedProvider,
+    key_set,
+    landed,
+    new_key,
+    running,
+    signed_by_secret,
+    unsigned,
+)
+
+PUBLIC = "http://aos.test"
+VERIFIER = "a" * 43
+RULES = [
+    {"value": "staff", "workspace": "w"},
+    {"value": "bosses", "workspace": "w", "role": "operator", "tenant_role": "operator"},
+]
+
+
+@dataclass
+class House:
+    """The product with two providers, `corp` and `other`, whose people belong to an office."""
+
+    api: Api
+    office: Office
+    corp: ScriptedProvider
+    other: ScriptedProvider
+    clock: Clock
+
+    def browser(self) -> Browser:
+        return Browser(self.api._client({}))
+
+    async def sign_in(self, name: str = "corp", **brought: str) -> httpx.Response:
+        """The whole way with one browser; the answer to whoever redeems the code."""
+        browser = self.browser()
+        provider = self.corp if name == "corp" else self.other
+        url = await browser.depart(name, challenge_of(VERIFIER))
+        told = landed(await browser.come_back(name, provider.consent(url) | brought))
+        return await self.redeem(told.get("code", told.get("error", "")))
+
+    async def redeem(self, code: str, verifier: str = VERIFIER) -> httpx.Response:
+        return await self.api.client.post("/api/auth/oidc/redeem", json={"code": code, "verifier": verifier})
+
+    async def refusals(self) -> list[tuple[str, str]]:
+        """Code and reason of what the audit trail says was refused, newest first."""
+        admin = await self.api.sign_in(self.office.emails[Role.ADMIN])
+        found = (await admin.get("/api/audit", params={"action": "session.begin", "outcome": "denied"})).json()["items"]
+        return [(one["detail"]["code"], one["detail"]["why"]) for one in found]
+
+
+@pytest.fixture
+def providers() -> Iterator[tuple[ScriptedProvider, ScriptedProvider]]:
+    corp = ScriptedProvider()
+    corp.claims["groups"] = ["staff", "finance-west", "Secret Club"]
+    with running(corp), running(ScriptedProvider(key=new_key("other"))) as other:
+        yield corp, other
+
+
+@pytest.fixture
+async def house(
+    providers: tuple[ScriptedProvider, ScriptedProvider], app_dsn: str, tmp_path: Path, office: Office
+) -> AsyncIterator[House]:
+    corp, other = providers
+    clock = Clock()
+    (tmp_path / "scans").mkdir(exist_ok=True)
+    parts = make_parts(app_dsn, tmp_path, clock)
+    told: dict[str, Any] = {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "tenant": office.scope.tenant}
+    told |= {"rules": RULES, "groups": ["finance-*"]}
+    declared = [
+        OidcProvider.model_validate({"name": name, "title": name.title(), "issuer": one.url, **told})
+        for name, one in (("corp", corp), ("other", other))
+    ]
+    flow = SignInFlow([OidcProviderClient(one, clock.monotonic) for one in declared], PUBLIC, parts.tokens)
+    async with serve(replace(parts, sign_in=flow)) as api:
+        yield House(api, office, corp, other, clock)
+
+
+async def test_somebody_new_gets_what_the_rules_say_and_loses_it_with_the_claim(house: House) -> None:
+    body = (await house.sign_in()).raise_for_status().json()
+    assert (body["role"], body["must_change_password"]) == ("viewer", False)
+    client = house.api.bearing(body["access_token"])
+    assert (await client.get("/api/documents/")).status_code == 200
+    admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    assert [one["name"] for one in (await admin.get("/api/groups")).json()["items"]] == ["finance-west"]
+    house.corp.claims["groups"] = ["staff", "bosses", "finance-east"]
+    again = (await house.sign_in()).json()
+    assert (again["user_id"], again["role"]) == (body["user_id"], "operator"), "the highest rule counts"
+    assert (await client.get("/api/documents/")).status_code == 401, "another role ends older tokens"
+    people = {one["name"]: one["members"] for one in (await admin.get("/api/groups")).json()["items"]}
+    assert people == {"finance-west": 0, "finance-east": 1}
+    (user,) = (await admin.get("/api/users", params={"q": "ann@"})).json()["items"]
+    assert (user["role"], user["tenant_role"]) == ("operator", "operator")
+    house.corp.claims["groups"] = ["guests"]
+    refused = await house.sign_in()
+    assert refused.status_code == 401 and (await house.refusals())[0][0] == "nothing_granted"
+    trail = (await admin.get("/api/audit", params={"action": "session.begin"})).json()["items"]
+    granted = [one["detail"] for one in trail if one["outcome"] != "denied" and one["detail"]]
+    assert granted == [{"provider": "corp"}] * 2
+
+
+async def test_what_was_given_by_hand_no_provider_takes_away(house: House) -> None:
+    admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    house.corp.claims |= {"email": house.office.emails[Role.DEVELOPER].upper(), "groups": []}
+    body = (await house.sign_in()).raise_for_status().json()
+    assert body["role"] == "developer", "they are whom the provider vouches for, with the membership they have"
+    login = {"email": house.office.emails[Role.DEVELOPER], "password": PASSWORD}
+    assert (await house.api.client.post("/api/auth/login", json=login)).json()["user_id"] == body["user_id"]
+    house.corp.claims |= {"email": "someone-else@corp.example"}
+    assert (await house.sign_in()).json()["user_id"] == body["user_id"], "the subject tells, not the address"
+    (user,) = (await admin.get("/api/users", params={"q": "developer"})).json()["items"]
+    assert user["email"] == login["email"], "documents name their readers by it"
+    await admin.patch(f"/api/users/{user['id']}", json={"disabled": True})
+    assert (await house.sign_in()).status_code == 401 and (await house.refusals())[0][0] == "account_disabled"
+
+
+async def test_keys_that_rotate_are_fetched_again_and_not_for_every_token(house: House) -> None:
+    assert (await house.sign_in()).status_code == 200
+    house.corp.key = new_key("second")
+    house.clock.seconds += 60
+    assert (await house.sign_in()).status_code == 200
+    assert house.corp.asked.count("/keys") == 2 and house.corp.asked.count("/.well-known/openid-configuration") == 1
+    house.corp.sign = lambda claims: jwt.encode({"alg": "RS256", "kid": "x"}, claims, new_key("x"))
+    for _ in range(3):
+        assert (await house.sign_in()).status_code == 401
+    assert house.corp.asked.count("/keys") == 2, "who names keys at random does not make us ask"
+
+
+async def test_elliptic_keys_and_a_program_on_this_machine(house: House) -> None:
+    house.corp.key = ECKey.generate_key("P-256", {"kid": "curve", "use": "sig"})
+    browser = house.browser()
+    url = await browser.depart("corp", challenge_of(VERIFIER), "http://127.0.0.1:8400/back")
+    answer = await browser.come_back("corp", house.corp.consent(url))
+    assert answer.headers["location"].startswith("http://127.0.0.1:8400/back?code=")
+    assert (await house.redeem(landed(answer)["code"])).status_code == 200
+
+
+async def test_the_code_works_once_for_a_minute_and_for_whoever_asked(house: House) -> None:
+    async def code() -> str:
+        browser = house.browser()
+        brought = house.corp.consent(await browser.depart("corp", challenge_of(VERIFIER)))
+        return landed(await browser.come_back("corp", brought))["code"]
+
+    first = await code()
+    assert (await house.redeem(first, "b" * 43)).status_code == 401
+    assert (await house.redeem(first)).status_code == 401, "it was shown with the wrong verifier: spent"
+    second = await code()
+    assert (await house.redeem(second)).status_code == 200
+    assert (await house.redeem(second)).status_code == 401
+    third = await code()
+    house.clock.now += timedelta(seconds=61)
+    assert (await house.redeem(third)).status_code == 401
+    for wrong in ("", "x.y", f"{house.office.scope.tenant}.zzz", f"{'f' * 36}.zzz"):
+        assert (await house.redeem(wrong)).status_code == 401
+
+
+async def test_a_provider_that_is_away_or_odd_is_said_and_nothing_else_breaks(house: House) -> None:
+    listed = (await house.api.client.get("/api/auth/providers")).json()["items"]
+    assert [(one["name"], one["start"]) for one in listed] == [
+        ("corp", "/api/auth/oidc/corp/start"),
+        ("other", "/api/auth/oidc/other/start"),
+    ]
+    query = {"challenge": challenge_of(VERIFIER), "return_to": "console"}
+    for odd in ({"issuer": "https://else.example"}, {"token_endpoint": "http://corp.example/token"}, {"jwks_uri": ""}):
+        house.corp.metadata = odd
+        answer = await house.api.client.get("/api/auth/oidc/corp/start", params=query)
+        assert (answer.status_code, answer.json()["code"]) == (503, "provider_unavailable"), odd
+    assert (await house.api.client.get("/api/auth/oidc/nobody/start", params=query)).status_code == 404
+    assert (await house.sign_in("other")).status_code == 401, "it gives no groups, and no rule names its people"
+    login = {"email": house.office.emails[Role.VIEWER], "password": PASSWORD}
+    assert (await house.api.client.post("/api/auth/login", json=login)).status_code == 200
+
+
+def claim(**changed: Any) -> Callable[[House], None]:
+    def attack(house: House) -> None:
+        house.corp.tweak = lambda claims: {k: v for k, v in (claims | changed).items() if v is not ...}
+
+    return attack
+
+
+def signed(sign: Callable[[House], Callable[[Claims], str]]) -> Callable[[House], None]:
+    def attack(house: House) -> None:
+        house.corp.sign = sign(house)
+
+    return attack
+
+
+def _stranger(house: House) -> Callable[[Claims], str]:
+    """Another key under the name of the right one."""
+    mole = new_key("first")
+    return lambda claims: jwt.encode({"alg": "RS256", "kid": "first"}, claims, mole)
+
+
+def _embedded(house: House) -> Callable[[Claims], str]:
+    """A key of its own in the header (CVE-2018-0114)."""
+    mole = new_key("mine")
+    header = {"alg": "RS256", "jwk": mole.as_dict(private=False)}
+    return lambda claims: jwt.encode(header, claims, mole)
+
+
+def _cut(house: House) -> Callable[[Claims], str]:
+    def sign(claims: Claims) -> str:
+        token = jwt.encode({"alg": "RS256", "kid": "first"}, claims, house.corp.key)
+        return token.rpartition(".")[0] + "."
+
+    return sign
+
+
+def _swapped(house: House) -> Callable[[Claims], str]:
+    """Other claims under a signature that is right for some."""
+
+    def sign(claims: Claims) -> str:
+        good = jwt.encode({"alg": "RS256", "kid": "first"}, claims, house.corp.key).split(".")
+        other = jwt.encode({"alg": "RS256", "kid": "first"}, claims | {"sub": "root"}, house.corp.key).split(".")
+        return f"{good[0]}.{other[1]}.{good[2]}"
+
+    return sign
+
+
+def _by_public_key(house: House) -> Callable[[Claims], str]:
+    assert isinstance(house.corp.key, RSAKey)
+    return signed_by_secret(house.corp.key.as_pem(private=False), "first")
+
+
+def _retired(house: House) -> None:
+    """A key that the provider does not publish any more signs on."""
+    house.corp.published = key_set(new_key("second"))
+
+
+def _for_encryption(house: House) -> None:
+    house.corp.published = [house.corp.key.as_dict(private=False) | {"use": "enc"}]
+
+
+def _no_token(house: House) -> None:
+    house.corp.tokens = lambda body: {"access_token": "x", "token_type": "Bearer"}
+
+
+ATTACKS: dict[str, Callable[[House], None]] = {
+    "alg none": signed(lambda house: unsigned),
+    "signed by the client's secret": signed(lambda house: signed_by_secret(CLIENT_SECRET.encode())),
+    "signed by the public key's text": signed(_by_public_key),
+    "another key of the same name": signed(_stranger),
+    "a key in the header": signed(_embedded),
+    "signature cut off": signed(_cut),
+    "claims swapped under a signature": signed(_swapped),
+    "a key that was retired": _retired,
+    "a key for encryption": _for_encryption,
+    "no ID token": _no_token,
+    "no token at all": signed(lambda house: lambda claims: "not.a.token"),
+    "a token of a megabyte": signed(lambda house: lambda claims: "a" * 1_000_000),
+    "issued by another": claim(iss="https://else.example"),
+    "issuer missing": claim(iss=...),
+    "for another client": claim(aud="somebody"),
+    "for nobody": claim(aud=...),
+    "for many, and made for another": claim(aud=[CLIENT_ID, "somebody"], azp="somebody"),
+    "for many, and no word for whom": claim(aud=[CLIENT_ID, "somebody"]),
+    "another nonce": claim(nonce="n"),
+    "nonce missing": claim(nonce=...),
+    "run out": claim(exp=1_700_000_000),
+    "without an end": claim(exp=...),
+    "an end that is no time": claim(exp="tomorrow"),
+    "made long ago": claim(iat=1_700_000_000),
+    "made in the future": claim(iat=4_000_000_000),
+    "not good yet": claim(nbf=4_000_000_000),
+    "of nobody": claim(sub=...),
+    "of a number": claim(sub=7),
+    "of somebody with a long name": claim(sub="x" * 300),
+    "an address that is not verified": claim(sub="new", email_verified=False),
+    "an address that is said to be verified": claim(sub="new", email_verified="true"),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+async def test_a_forged_answer_lets_nobody_in(house: House, name: str, admin_dsn: str) -> None:
+    assert (await house.sign_in()).status_code == 200, "in good faith it works"
+    with psycopg.connect(admin_dsn) as owner:
+        before = owner.execute("select count(*) from users").fetchone()
+    ATTACKS[name](house)
+    house.clock.seconds += 700  # what is known of the provider's keys has run out
+    assert (await house.sign_in()).status_code == 401
+    with psycopg.connect(admin_dsn) as owner:
+        assert owner.execute("select count(*) from users").fetchone() == before
+    assert len(await house.refusals()) == 1
+
+
+async def test_a_codes_own_attacks(house: House) -> None:
+    """Replayed, stolen, for another client, for another provider."""
+    browser, thief = house.browser(), house.browser()
+    challenge = challenge_of(VERIFIER)
+    brought = house.corp.consent(await browser.depart("corp", challenge))
+    await thief.depart("corp", challenge)
+    stolen = await thief.come_back("corp", brought)
+    assert stolen.status_code == 401, "it answers the sign-in of another browser"
+    assert (await house.browser().come_back("corp", brought)).status_code == 401, "without a cookie"
+    cookies = dict(browser.client.cookies)
+    assert "code" in landed(await browser.come_back("corp", brought))
+    assert (await browser.come_back("corp", brought)).status_code == 401, "the cookie is spent"
+    browser.client.cookies.update(cookies)
+    assert landed(await browser.come_back("corp", brought)) == {"error": "sign_in_refused"}, "so is the code"
+    forged = {"state": secrets.token_urlsafe(32), "code": "x"}
+    await browser.depart("corp", challenge)
+    assert (await browser.come_back("corp", forged)).status_code == 401
+
+
+async def test_providers_are_not_mixed_up(house: House) -> None:
+    """RFC 9207: what one provider answers is not taken for another's, by cookie, by path, or by what it says itself."""
+    browser = house.browser()
+    challenge = challenge_of(VERIFIER)
+    url = await browser.depart("corp", challenge)
+    cookies = dict(browser.client.cookies)
+    brought = house.corp.consent(url)
+    swapped = house.browser()
+    swapped.client.cookies.update(cookies)
+    assert (await swapped.come_back("other", brought)).status_code == 401
+    assert landed(await browser.come_back("corp", brought | {"iss": house.other.url})) == {"error": "sign_in_refused"}
+    house.other.metadata = {"authorization_response_iss_parameter_supported": True}
+    url = await browser.depart("other", challenge)
+    assert landed(await browser.come_back("other", house.other.consent(url))) == {"error": "sign_in_refused"}
+    assert [why for _, why in await house.refusals()] == ["iss: another provider answers (RFC 9207)"] * 2
+    assert quote(f"{PUBLIC}/api/auth/oidc/other/callback", safe="") in url, "each has a place of its own"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "http://127.0.0.1:80@evil.example/",
+        "http://127.0.0.1.evil.example:80/",
+        "http://127.0.0.1:80/?next=//evil",
+        "http://localhost:80/",
+        "javascript:alert(1)",
+        "http://127.0.0.1:80/\r\nSet-Cookie: a=b",
+    ],
+)
+async def test_a_browser_is_sent_nowhere_else(house: House, where: str) -> None:
+    query = {"challenge": challenge_of(VERIFIER), "return_to": where}
+    answer = await house.api.client.get("/api/auth/oidc/corp/start", params=query)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert "location" not in answer.headers
+
+
+async def test_what_the_person_refuses_comes_back_as_an_error(house: House) -> None:
+    house.corp.answer = {"error": "access_denied", "code": ""}
+    browser = house.browser()
+    url = await browser.depart("corp", challenge_of(VERIFIER))
+    answer = await browser.come_back("corp", house.corp.consent(url))
+    assert (
+        landed(answer) == {"error": "sign_in_refused"} and urlsplit(answer.headers["location"]).path == "/console/sso"
+    )
+
+
+async def test_accounts_that_keep_a_provider_in_check_are_not_given_away(house: House, admin_dsn: str) -> None:
+    house.corp.claims |= {"sub": "mole", "email": house.office.emails[Role.ADMIN]}
+    assert (await house.sign_in()).status_code == 401
+    assert (await house.refusals())[0][0] == "account_not_linked"
+    with psycopg.connect(admin_dsn) as owner:
+        assert owner.execute("select count(*) from external_accounts").fetchone() == (0,)
+
+
+async def test_the_cookie_goes_where_it_belongs(house: House) -> None:
+    query = {"challenge": challenge_of(VERIFIER), "return_to": "console"}
+    cookie = (await house.api.client.get("/api/auth/oidc/corp/start", params=query)).headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=lax" in cookie and "Path=/api/auth/oidc/corp" in cookie
+    assert (
+        await house.api.client.get("/api/auth/oidc/corp/start", params=query | {"challenge": "x"})
+    ).status_code == 422
