@@ -169,13 +169,14 @@ def declare_error_responses(document: dict[str, Any], permissions: Mapping[Route
 def _refusals_by_status(access: AccessRule, operation: Mapping[str, Any]) -> dict[str, str]:
     """Status to title; `default` stands for conflicts, limits and parts that are away."""
     found: dict[str, str] = {}
-    if not access.public or "requestBody" in operation:  # a public route that takes a body takes credentials in it
+    names_something = any(one["in"] == "path" for one in operation.get("parameters", ()))
+    # A public route that takes a body takes credentials in it, one that names a provider what that has said.
+    if not access.public or names_something or "requestBody" in operation:
         found |= {"401": "Nobody is signed in with this.", "default": "Any other error."}
     if not access.public:
-        found |= {
-            "403": "The role does not allow it, or another scope is named.",
-            "404": "It is not there, or not yours.",
-        }
+        found["403"] = "The role does not allow it, or another scope is named."
+    if not access.public or names_something:
+        found["404"] = "It is not there, or not yours."
     if "422" in operation["responses"]:
         found["422"] = "The request is not valid."
     return found

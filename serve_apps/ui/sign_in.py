@@ -1,13 +1,10 @@
 """Signing in and out: small pages of our own, without a script, in front of everything else."""
 
-import secrets
-from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import sha256
 from ipaddress import ip_address
-from typing import Annotated, Any, Final
-from urllib.parse import quote, unquote, urlencode
+from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, Response
@@ -22,25 +19,6 @@ from serve_apps.ui.session_guard import redirect_to, return_address
 from serve_apps.ui.sessions import ConsoleSession
 
 Field = Annotated[str, Form(max_length=2000)]
-SSO_COOKIE: Final = "aos_sso"  # what our code is redeemed with, and where to go then
-SSO_SECONDS: Final = 600
-SSO_REASONS: Final[Mapping[str, ProblemReport]] = {
-    code: ProblemReport(title, "", fix, status, code)
-    for code, title, fix, status in (
-        ("nothing_granted", "You are known, and nothing here is for you yet.", "Ask an administrator for access.", 403),
-        ("account_disabled", "Your account is disabled.", "Ask an administrator of your organisation.", 403),
-        ("account_not_linked", "Another account may have your e-mail address.", "Sign in with your password.", 403),
-        ("provider_unavailable", "The provider does not answer.", "Try again, or sign in with your password.", 503),
-    )
-}
-SSO_FAILED: Final = ProblemReport(
-    "The sign-in did not come to an end.",
-    "",
-    "Begin again; the audit trail tells an administrator why.",
-    401,
-    "sign_in",
-)
-NO_PROVIDER: Final = ProblemReport("There is no such provider.", "", "Choose one of these.", 404, "unknown_provider")
 DIFFERENT = ProblemReport("The two new passwords differ.", "", "Type the new password twice.", 422, "passwords_differ")
 
 
@@ -50,50 +28,20 @@ def sign_in_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
 
     @router.get("/sign-in")
     async def ask(next: str = "") -> Response:
-        return _sign_in(next, "", None, await door.providers())
+        return sign_in_page(next, "", None, await door.providers())
 
     @router.post("/sign-in")
     async def sign_in(request: Request, email: Field = "", password: Field = "", next: Field = "") -> Response:
         try:
             grant = await door.login(email.strip(), password, _client_address(request))
         except ApiProblem as problem:
-            return _sign_in(next, email, problem.told, await door.providers())
+            return sign_in_page(next, email, problem.told, await door.providers())
         console.sessions.end(request.cookies.get(COOKIE))
         key, session = console.sessions.begin(email.strip(), grant)
         where = return_address(next)
         if session.grant.must_change:
             where = f"{PREFIX}/password?next={quote(where, safe='')}"
-        return _set_session_cookie(request, redirect_to(where), key, console.sessions.seconds)
-
-    @router.get("/sso/start")
-    async def sso_start(request: Request, provider: str = "", next: str = "") -> Response:
-        found = {one.name: one for one in await door.providers()}.get(provider)
-        if found is None:
-            return _sign_in(next, "", NO_PROVIDER, await door.providers())
-        verifier, next_ = secrets.token_urlsafe(48), return_address(next)
-        query = urlencode({"challenge": _challenge_of(verifier), "return_to": "console"})
-        answer = redirect_to(f"{found.start}?{query}")
-        # Lax: the browser comes back from the provider's site, and has to bring it.
-        kept: dict[str, Any] = {"max_age": SSO_SECONDS, "path": f"{PREFIX}/sso", "httponly": True, "samesite": "lax"}
-        answer.set_cookie(SSO_COOKIE, f"{verifier}:{quote(next_, safe='')}", secure=_is_secure(request), **kept)
-        return answer
-
-    @router.get("/sso")
-    async def sso(request: Request, code: str = "", error: str = "") -> Response:
-        verifier, _, kept = request.cookies.get(SSO_COOKIE, "").partition(":")
-        next_ = return_address(unquote(kept))
-        try:
-            if error or not verifier:
-                raise ApiProblem(SSO_REASONS.get(error, SSO_FAILED))
-            email, grant = await door.redeem(code, verifier)
-        except ApiProblem as problem:
-            return _sign_in(next_, "", problem.told, await door.providers())
-        console.sessions.end(request.cookies.get(COOKIE))
-        key, _ = console.sessions.begin(email, grant)
-        # A page that leads on, and no redirect: on a way that began at another site the new cookie would not be sent.
-        answer = _set_session_cookie(request, _leading_on(next_), key, console.sessions.seconds)
-        answer.delete_cookie(SSO_COOKIE, path=f"{PREFIX}/sso", httponly=True, samesite="lax")
-        return answer
+        return set_session_cookie(request, redirect_to(where), key, console.sessions.seconds)
 
     @router.get("/password")
     async def password_page(request: Request, next: str = "") -> Response:
@@ -143,29 +91,22 @@ def _client_address(request: Request) -> str | None:
         return None
 
 
-def _set_session_cookie(request: Request, answer: Response, key: str, seconds: float) -> Response:
-    age, secure = int(seconds), _is_secure(request)
+def set_session_cookie(request: Request, answer: Response, key: str, seconds: float) -> Response:
+    """The answer with the key of a session, which no other site can have sent."""
+    age, secure = int(seconds), is_encrypted(request)
     answer.set_cookie(COOKIE, key, max_age=age, path=PREFIX, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
-def _is_secure(request: Request) -> bool:
+def is_encrypted(request: Request) -> bool:
+    """True where the browser came by https."""
     return request.headers.get("x-forwarded-proto", request.url.scheme).startswith("https")
 
 
-def _challenge_of(verifier: str) -> str:
-    """S256 (RFC 7636, section 4.2)."""
-    return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-
-
-def _leading_on(where: str) -> Response:
-    head = tag("head", tag("meta", charset="utf-8"), tag("meta", http_equiv="refresh", content=f"0;url={where}"))
-    body = tag("body", tag("a", "Go on to the console", href=where))
-    document = join_html(SafeHtml("<!doctype html>"), tag("html", head, body, lang="en"))
-    return HTMLResponse(document, headers={"Cache-Control": "no-store"})
-
-
-def _sign_in(next_: str, email: str, told: ProblemReport | None, providers: Sequence[SignInProvider] = ()) -> Response:
+def sign_in_page(
+    next_: str, email: str, told: ProblemReport | None, providers: Sequence[SignInProvider] = ()
+) -> Response:
+    """The form, and a way to each provider."""
     form = _door_form(
         "sign-in",
         next_,

@@ -44,7 +44,6 @@ from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import (
     AgentSettings,
-    AuthSettings,
     ChunkSettings,
     HttpSettings,
     MemorySettings,
@@ -52,6 +51,7 @@ from configs.sections import (
     OcrSettings,
     ReadSettings,
 )
+from configs.sections_identity import AuthSettings
 from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import EmbeddingSettings
 from configs.sections_skills import AcademySettings

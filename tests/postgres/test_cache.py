@@ -232,8 +232,8 @@ async def switches(pool: Database, home: Home) -> None:
 
 
 async def shows_it_to_bob(pool: Database, home: Home) -> None:
-    ann = home.of("user:ann", "user:bob")
-    async with pool.transaction(ann) as tx:
+    worker = Scope.of_worker(home.scope.tenant, home.scope.workspace)
+    async with pool.transaction(worker) as tx:
         await tx.run("update documents set readers = '{user:ann,user:bob}' where id = %(id)s", id=home.secret)
 
 

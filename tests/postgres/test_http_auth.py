@@ -13,7 +13,7 @@ import pytest
 
 from cluster.basics.scope import Role
 from cluster.state.identity.bootstrap import first_admin
-from configs.sections import AuthSettings
+from configs.sections_identity import AuthSettings
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts, open_office, serve
 
 NEW = "another quiet harbour"

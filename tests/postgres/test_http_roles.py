@@ -93,7 +93,11 @@ def test_au_04_the_matrix_says_what_the_roles_mean() -> None:
         if path in ("/api/users", "/api/tenants"):
             assert access.roles == {Role.ADMIN}
     public = {path for (_, path), access in MATRIX.items() if access.public}
-    assert public == {"/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"}
+    by_provider = {f"/api/auth/oidc/{path}" for path in ("{provider}/start", "{provider}/callback", "redeem")}
+    assert public == {
+        *("/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"),
+        *("/api/auth/providers", *by_provider),
+    }
 
 
 async def test_an_administrator_of_one_workspace_is_not_one_of_the_tenant(

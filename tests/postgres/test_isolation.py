@@ -69,6 +69,7 @@ class Owned:
     golden_run: str
     entity: str
     user: str
+    group: str
 
 
 @pytest.fixture
@@ -149,6 +150,7 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         golden_run,
         await furnish_graph(api, office, document),
         people[0]["id"],
+        (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
     )
 
 
@@ -213,6 +215,10 @@ QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven tur
 PAGE_SEEN = {"page_version": f"{'0' * 32}.0"}
 
 # What routes want in their bodies before they look for the object.
+QUERIES: dict[str, dict[str, str]] = {
+    "GET /api/documents/{document_id}/access": {"email": "x@y.example"},
+    "GET /api/auth/oidc/{provider}/start": {"challenge": "a" * 43, "return_to": "console"},
+}
 BODIES: dict[str, Any] = {
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
@@ -220,6 +226,7 @@ BODIES: dict[str, Any] = {
     "POST /api/documents/{document_id}/extract": {"schema": {"properties": {"opens": {"type": "string"}}}},
     "POST /api/documents/{document_id}/pages/{number}/corrections": {**PAGE_SEEN, "line": 0, "text": "of b"},
     "PUT /api/documents/{document_id}/pages/{number}/review": PAGE_SEEN,
+    "PUT /api/documents/{document_id}/readers": {"readers": []},
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
@@ -274,6 +281,8 @@ def addressed(path: str, owned: Owned) -> str:
         "{golden_run_id}": owned.golden_run,
         "{entity_id}": owned.entity,
         "{user_id}": owned.user,
+        "{group_id}": owned.group,
+        "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,
         "{baseline_id}": owned.golden_run,
@@ -291,9 +300,10 @@ async def walk(client: httpx.AsyncClient, api: Api, owned: Owned) -> list[tuple[
     seen = []
     for method, path in sorted(api.app.state.permissions):
         if "{" in path:
-            body = BODIES.get(f"{method} {path}", {}) if method in ("POST", "PATCH", "PUT") else None
-            sent = {"files": FILES[key]} if (key := f"{method} {path}") in FILES else {"json": body}
-            answer = await client.request(method, addressed(path, owned), **sent)
+            key = f"{method} {path}"
+            body = BODIES.get(key, {}) if method in ("POST", "PATCH", "PUT") else None
+            sent = {"files": FILES[key]} if key in FILES else {"json": body}
+            answer = await client.request(method, addressed(path, owned), params=QUERIES.get(key), **sent)
             seen.append((f"{method} {path}", answer.status_code))
     for path in ("reindex-all", "embed-pending"):
         answer = await client.post(f"/api/documents/{path}", params={"agent_id": owned.agent})

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from serve_apps.ui import sign_in
+from serve_apps.ui import provider_sign_in, sign_in
 from serve_apps.ui.kit.api import SignInClient
 from serve_apps.ui.kit.frame import frame_document
 from serve_apps.ui.kit.page import COOKIE, ConsoleContext, ConsolePage
@@ -46,6 +46,7 @@ class Console:
         )
         inside = FastAPI()
         inside.include_router(sign_in.sign_in_routes(self.desk, self.knock))
+        inside.include_router(provider_sign_in.provider_routes(self.desk, self.knock))
         transport = httpx.ASGITransport(SessionGuard(app or inside, self.desk), client=(host, 4711))
         self.client = httpx.AsyncClient(
             transport=transport,

@@ -19,7 +19,7 @@ from cluster.basics.errors import Invalid
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import JobId
-from configs.sections import AuthSettings
+from configs.sections_identity import AuthSettings
 from pipelines.documents.document import FailureReason, Span, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
 from pipelines.documents.sources.sniff import Kind

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import psycopg
 from argon2 import PasswordHasher
 
-from configs.sections import AuthSettings
+from configs.sections_identity import AuthSettings
 
 
 def new_password() -> str:

@@ -76,7 +76,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
         if known is not None:
             await parts.audit.denied(known.scope, "session.begin", known.user)
         raise WrongCredentials
-    await _check_login_scope(parts, member, body, "session.begin")
+    await check_login_scope(parts, member, body, "session.begin")
     await guesses.succeeded()
     return await start_session(parts, member)
 
@@ -92,7 +92,7 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
     except TokenReused as error:
         await parts.audit.denied(error.scope, "session.refresh", error.scope.user or "")
         raise
-    await _check_login_scope(parts, member, body, "session.refresh")
+    await check_login_scope(parts, member, body, "session.refresh")
     return _issue_tokens(parts, member, text)
 
 
@@ -112,7 +112,7 @@ async def logout(body: LogoutRequest, parts: Its) -> Response:
         return Response(status_code=204)
     except SignInAgain:
         return Response(status_code=204)
-    await _check_login_scope(parts, member, body, "session.end")
+    await check_login_scope(parts, member, body, "session.end")
     detail = {"everywhere": True} if body.everywhere else {}
     async with parts.audited(member, "session.end", member.user, detail) as tx:
         if body.everywhere:
@@ -166,8 +166,8 @@ def _client_address(request: Request, parts: AppDependencies) -> str:
     return vouched or (request.client.host if request.client else "")
 
 
-async def _check_login_scope(parts: AppDependencies, member: WorkspaceMember, body: RequestBody, action: str) -> None:
-    """As `agree`, for a public route, which does not know into whose trail a refusal belongs."""
+async def check_login_scope(parts: AppDependencies, member: WorkspaceMember, body: RequestBody, action: str) -> None:
+    """As `require_same_scope`, for a public route, which does not know into whose trail a refusal belongs."""
     try:
         require_same_scope(member, body.tenant_id, body.workspace_id)
     except ScopeMismatch as error:

@@ -13,7 +13,7 @@ import jwt
 from cluster.basics.errors import Unauthenticated
 from cluster.basics.scope import TenantId, UserId, WorkspaceId
 from cluster.state.secret_file import kept_secret
-from configs.sections import AuthSettings
+from configs.sections_identity import AuthSettings
 
 ISSUER = "aos"
 AUDIENCE = "aos-api"

@@ -1,4 +1,4 @@
-"""What the claims of somebody come to: who they are, and which rights the provider's rules give them."""
+"""Claims of an ID token as a person and their rights, by the provider's rules."""
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase

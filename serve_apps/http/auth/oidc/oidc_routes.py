@@ -17,7 +17,7 @@ from cluster.state.identity.external_accounts import SignInHandoff
 from cluster.state.identity.identity import NO_WORKSPACE, secret_hash
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.guard import GuardedRoute, Its
-from serve_apps.http.auth.login_routes import start_session
+from serve_apps.http.auth.login_routes import check_login_scope, start_session
 from serve_apps.http.auth.oidc.claimed_rights import claimed_person, claimed_rights
 from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
 from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, HANDOFF_SECONDS, SignInAttempt, challenge_of
@@ -33,7 +33,7 @@ COOKIE = "aos_sign_in"
 Told = Annotated[str, Query(max_length=4096)]
 
 
-class ProviderShape(BaseModel):
+class LoginProvider(BaseModel):
     """A provider by which people may sign in."""
 
     name: str
@@ -41,10 +41,10 @@ class ProviderShape(BaseModel):
     start: str
 
 
-class Providers(BaseModel):
+class LoginProviders(BaseModel):
     """Those that are declared."""
 
-    items: list[ProviderShape]
+    items: list[LoginProvider]
 
 
 class RedeemRequest(RequestBody):
@@ -55,11 +55,11 @@ class RedeemRequest(RequestBody):
 
 
 @router.get("/api/auth/providers", dependencies=[PUBLIC])
-async def providers(parts: Its) -> Providers:
+async def providers(parts: Its) -> LoginProviders:
     """List the providers by which people may sign in."""
     known = (one.provider for one in parts.sign_in.clients.values())
-    return Providers(
-        items=[ProviderShape(name=one.name, title=one.title, start=f"/api/auth/oidc/{one.name}/start") for one in known]
+    return LoginProviders(
+        items=[LoginProvider(name=one.name, title=one.title, start=f"/api/auth/oidc/{one.name}/start") for one in known]
     )
 
 
@@ -124,6 +124,7 @@ async def redeem(body: RedeemRequest, parts: Its) -> Session:
     member = await parts.identity.member(TenantId(tenant), handoff.user)
     if member is None:
         raise SignInRefused
+    await check_login_scope(parts, member, body, "session.begin")
     return await start_session(parts, member, {"provider": handoff.provider})
 
 
