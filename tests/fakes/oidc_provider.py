@@ -49,6 +49,7 @@ class ScriptedProvider:
     sign: Callable[[Claims], str] | None = None
     tokens: Callable[[dict[str, Any]], Any] = lambda body: body
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    userinfo: Claims = field(default_factory=dict)  # what it says besides, once `metadata` names the endpoint
     asked: list[str] = field(default_factory=list)  # paths
 
     def routes(self) -> list[Route]:
@@ -56,6 +57,7 @@ class ScriptedProvider:
             Route("/.well-known/openid-configuration", self._discovery),
             Route("/keys", self._keys),
             Route("/token", self._token, methods=["POST"]),
+            Route("/userinfo", self._userinfo),
         ]
 
     async def _discovery(self, request: Request) -> Response:
@@ -68,6 +70,11 @@ class ScriptedProvider:
         self.asked.append(request.url.path)
         own = [self.key.as_dict(private=False)]
         return JSONResponse({"keys": own if self.published is None else self.published})
+
+    async def _userinfo(self, request: Request) -> Response:
+        self.asked.append(request.url.path)
+        known = request.headers.get("authorization") == "Bearer x"
+        return JSONResponse(self.userinfo if known else {}, 200 if known else 401)
 
     async def _token(self, request: Request) -> Response:
         self.asked.append(request.url.path)

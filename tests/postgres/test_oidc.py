@@ -149,6 +149,27 @@ async def test_keys_that_rotate_are_fetched_again_and_not_for_every_token(house:
     assert house.corp.asked.count("/keys") == 2, "who names keys at random does not make us ask"
 
 
+async def test_claims_that_the_token_leaves_out_are_asked_for_and_have_to_be_the_same_persons(house: House) -> None:
+    """By the standard, code flows give e-mail and groups by UserInfo alone."""
+    house.corp.metadata = {"userinfo_endpoint": f"{house.corp.url}/userinfo"}
+    said, house.corp.claims = house.corp.claims, {"sub": "ann-1"}
+    house.corp.userinfo = said | {"iss": "https://else.example", "sub": "ann-1"}
+    assert (await house.sign_in()).json()["email"] == "ann@corp.example"
+    house.corp.userinfo = said | {"sub": "ben-2"}
+    assert (await house.sign_in()).status_code == 401
+    assert (await house.refusals())[0] == ("sign_in_refused", "sub: the provider's userinfo is somebody else's")
+    house.corp.claims = said
+    assert (await house.sign_in()).status_code == 200 and house.corp.asked.count("/userinfo") == 2
+
+
+@pytest.mark.parametrize(
+    "odd", [[], "text", None, {"error": "x"}, {"id_token": 7}, {"id_token": {}, "access_token": []}]
+)
+async def test_odd_answers_for_a_code_let_nobody_in(house: House, odd: Any) -> None:
+    house.corp.tokens = lambda body: odd
+    assert (await house.sign_in()).status_code == 401
+
+
 async def test_elliptic_keys_and_a_program_on_this_machine(house: House) -> None:
     house.corp.key = ECKey.generate_key("P-256", {"kid": "curve", "use": "sig"})
     browser = house.browser()

@@ -32,6 +32,7 @@ class ProviderMetadata:
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
+    userinfo_endpoint: str  # empty where it has none
     tells_issuer: bool  # it names itself in its answers (RFC 9207)
     auth_method: str  # how the client shows its secret
 
@@ -94,9 +95,23 @@ class OidcProviderClient:
         of = self.provider
         expected = ExpectedToken(of.issuer, of.client_id, nonce, of.algorithms)
         try:
-            return verify_id_token(token, await self._key_set(), expected, now)
+            claims = verify_id_token(token, await self._key_set(), expected, now)
         except UnknownKey:
-            return verify_id_token(token, await self._key_set(rotated=True), expected, now)
+            claims = verify_id_token(token, await self._key_set(rotated=True), expected, now)
+        if metadata.userinfo_endpoint and not {of.email_claim, of.groups_claim} <= claims.keys():
+            claims = {**await self._userinfo(metadata, tokens, str(claims["sub"])), **claims}
+        return claims
+
+    async def _userinfo(self, metadata: ProviderMetadata, tokens: Mapping[str, Any], subject: str) -> Mapping[str, Any]:
+        """What the provider says of somebody besides (OpenID Connect Core 1.0, section 5.3).
+
+        Raises SignInRefused: it speaks of somebody else.
+        """
+        bearer = {"Authorization": f"Bearer {tokens.get('access_token', '')}"}
+        found = await self._fetch_json(metadata.userinfo_endpoint, bearer)
+        if found.get("sub") != subject:
+            raise SignInRefused("sub: the provider's userinfo is somebody else's")
+        return found
 
     async def _key_set(self, rotated: bool = False) -> KeySet:
         """Its public keys; with `rotated` asked for anew, though not more often than every ten seconds."""
@@ -113,17 +128,22 @@ class OidcProviderClient:
         urls = {name: str(found.get(name, "")) for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")}
         if wrong := [name for name, url in urls.items() if not is_private_channel(url)]:
             raise self._unavailable("discovery", f"{', '.join(wrong)}: not https")
+        userinfo = str(found.get("userinfo_endpoint", ""))
         methods = found.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
         method = "client_secret_basic" if "client_secret_basic" in methods else "client_secret_post"
         return ProviderMetadata(
             **urls,
+            userinfo_endpoint=userinfo if is_private_channel(userinfo) else "",
             tells_issuer=found.get("authorization_response_iss_parameter_supported") is True,
             auth_method=method if self.provider.client_secret else "none",
         )
 
-    async def _fetch_json(self, url: str) -> Mapping[str, Any]:
+    async def _fetch_json(self, url: str, headers: Mapping[str, str] | None = None) -> Mapping[str, Any]:
         try:
-            async with httpx2.AsyncClient(**self._options()) as client, client.stream("GET", url) as answer:
+            async with (
+                httpx2.AsyncClient(**self._options()) as client,
+                client.stream("GET", url, headers=headers) as answer,
+            ):
                 answer.raise_for_status()
                 body = b""
                 async for part in answer.aiter_bytes():
