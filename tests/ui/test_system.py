@@ -8,7 +8,7 @@ from serve_apps.ui.kit.html import SafeHtml
 from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.kit.problem import ProblemReport
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials
+from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials, user_groups
 from serve_apps.ui.system.forms import ActForm, field_complaints, refusal_view, secret_shown_once
 from serve_apps.ui.system.page import SECTIONS, chosen_section, find_act, offered_sections, parse_query
 from serve_apps.ui.system.section import api_route, page_query
@@ -53,6 +53,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "config": Role.ADMIN,
         "models": Role.OPERATOR,
         "people": Role.ADMIN,
+        "groups": Role.ADMIN,
         "keys": Role.DEVELOPER,
         "credentials": Role.OPERATOR,
         "schedules": Role.VIEWER,
@@ -254,3 +255,15 @@ def test_a_broken_chain_is_not_overlooked() -> None:
     assert "verify=chain" in intact
     assert "actor=a" in intact
     assert "all 9 entries" in audit_page.chain(body | {"intact": True, "first_broken": None}, {})
+
+
+def test_groups_are_shown_escaped_and_changed_by_administrators_of_the_tenant_only() -> None:
+    listed = {"items": [{"id": "g1", "name": HOSTILE, "members": 2, "created_at": "2026-11-21T10:00:00Z"}], "total": 1}
+    shown = user_groups._group_list(listed, {}, changes=True)
+    assert "<script>" not in shown and "Make a group" in shown and "group=g1" in shown
+    plain = user_groups._group_list(listed, {}, changes=False)
+    assert "Make a group" not in plain and "group=g1" not in plain
+    assert "There are no groups yet." in user_groups._group_list({"items": [], "total": 0}, {}, changes=True)
+    member = {"id": "u1", "email": "a@b.example", "disabled": True, "added_at": "2026-11-21T10:00:00Z"}
+    inside = user_groups._group_view("g1", HOSTILE, {"items": [member], "total": 1}, {})
+    assert "<script>" not in inside and "disabled" in inside and "Its name stays taken" in inside

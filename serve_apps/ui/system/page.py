@@ -22,6 +22,7 @@ from serve_apps.ui.system import (
     schedule_table,
     skill_credentials,
     tenants,
+    user_groups,
 )
 from serve_apps.ui.system.forms import refusal_view
 from serve_apps.ui.system.section import Act, ActResult, Query, SystemSection, page_address
@@ -30,6 +31,7 @@ SECTIONS: Final[Sequence[SystemSection]] = (
     config.SECTION,
     models.SECTION,
     people.SECTION,
+    user_groups.SECTION,
     keys.SECTION,
     skill_credentials.SECTION,
     schedule_table.SECTION,

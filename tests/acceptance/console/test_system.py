@@ -119,6 +119,28 @@ def test_a_person_is_added_signs_in_and_is_disabled(page: Page, window: Callable
     expect(page.get_by_role("button", name="Let them sign in again")).to_be_visible()
 
 
+def test_a_group_is_made_filled_emptied_and_deleted(page: Page, shot: Shot) -> None:
+    opened(page, "groups")
+    page.get_by_role("link", name="Make a group").click()
+    page.get_by_label("Name", exact=True).fill("Harbour Crew")
+    page.get_by_role("button", name="Make it").click()
+    expect(said(page)).to_contain_text("harbour crew is there", timeout=SLOW)
+    page.wait_for_url("**?part=groups&group=*", timeout=SLOW)
+    page.get_by_label("E-mail").fill("nobody@nowhere.example")
+    page.get_by_role("button", name="Add to the group").click()
+    expect(said(page)).to_contain_text("This person is not here", timeout=SLOW)
+    page.get_by_label("E-mail").fill("Admin@orchestrator.local")
+    page.get_by_role("button", name="Add to the group").click()
+    expect(said(page)).to_contain_text("admin@orchestrator.local belongs to harbour crew", timeout=SLOW)
+    shot(page, "system-groups")
+    page.get_by_text("Remove …").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
+    expect(said(page)).to_contain_text("does not belong to harbour crew any more", timeout=SLOW)
+    page.get_by_text("Delete the group …").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(said(page)).to_contain_text("harbour crew is deleted", timeout=SLOW)
+
+
 def test_an_api_key_is_shown_once_and_revoked(page: Page, seen: Seen) -> None:
     opened(page, "keys")
     page.get_by_label("Name", exact=True).fill("robot of the test")
