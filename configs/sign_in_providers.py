@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import yaml
 from pydantic import Field, ValidationError, field_validator
@@ -54,7 +55,7 @@ class OidcProvider(Section):
     groups_claim: str = "groups"
     groups: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
-    tenant: str | None = None
+    tenant: UUID | None = None
     rules: tuple[SignInRule, ...] = ()
 
     @field_validator("issuer")
@@ -81,8 +82,12 @@ def load_providers(path: Path | None) -> Sequence[OidcProvider]:
         return ()
     try:
         found = _ProvidersFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {}).providers
-    except (OSError, yaml.YAMLError) as error:
-        raise InvalidConfiguration(f"{path}: {error}; correct auth.providers_file") from error
+    except OSError as error:
+        raise InvalidConfiguration(f"{path}: {error.strerror}; correct auth.providers_file") from error
+    except yaml.YAMLError as error:  # whose text may hold a line with a secret
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise InvalidConfiguration(f"{path}{where}: this is no YAML") from None
     except ValidationError as error:
         lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
         raise InvalidConfiguration("\n".join(lines)) from None

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from cluster.basics.errors import Unauthenticated
 
 WAIT_SECONDS = 300.0
+SILENCE_SECONDS = 2.0
 PATH = "/aos"
 DONE = "<!doctype html><title>AOS</title><p>Go back to the terminal; this window can be closed."
 
@@ -43,11 +44,14 @@ class _Landing:
         landing = self
 
         class Handler(BaseHTTPRequestHandler):
+            timeout = SILENCE_SECONDS  # browsers open connections in advance and say nothing
+
             def do_GET(self) -> None:
                 address = urlsplit(self.path)
-                known = address.path == PATH
+                brought = dict(parse_qsl(address.query))
+                known = address.path == PATH and not brought.keys().isdisjoint(("code", "error"))
                 if known:
-                    landing.brought |= dict(parse_qsl(address.query))
+                    landing.brought |= brought
                 self.send_response(200 if known else 404)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.end_headers()

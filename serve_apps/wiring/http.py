@@ -8,6 +8,7 @@ from typing import Any
 from argon2 import PasswordHasher
 
 from cluster.basics.disk import DiskRoom
+from cluster.basics.errors import InvalidSettings
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
@@ -23,6 +24,7 @@ from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import Settings
+from configs.sections_identity import AuthSettings
 from configs.sign_in_providers import load_providers
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
@@ -78,8 +80,6 @@ def build_app_dependencies(
     golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
     tokens = TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth)
-    declared = load_providers(settings.auth.providers_file)
-    providers = [OidcProviderClient(one, time.monotonic) for one in declared]
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
@@ -95,7 +95,7 @@ def build_app_dependencies(
         replays=FewReplays(workshop.replays),
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
         tokens=tokens,
-        sign_in=SignInFlow(providers, settings.auth.public_url, tokens),
+        sign_in=sign_in_flow(settings.auth, tokens),
         first_admin=settings.auth.admin_email,
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
@@ -113,6 +113,15 @@ def build_app_dependencies(
         openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
         closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
+
+
+def sign_in_flow(settings: AuthSettings, tokens: TokenSigner) -> SignInFlow:
+    """The providers that are declared. Raises InvalidSettings: nobody could come back from them."""
+    declared = load_providers(settings.providers_file)
+    if declared and settings.public_url is None:
+        fix = "Set AOS_AUTH_PUBLIC_URL to where browsers reach this product."
+        raise InvalidSettings("auth.providers_file needs auth.public_url", fix=fix)
+    return SignInFlow([OidcProviderClient(one, time.monotonic) for one in declared], settings.public_url, tokens)
 
 
 def _admission_queues(settings: Settings) -> dict[str, Any]:

@@ -165,11 +165,48 @@ async def test_readers_are_changed_in_every_copy_and_members_of_an_archive_follo
     ]
 
 
+async def test_a_file_of_an_archive_has_the_readers_of_the_archive(
+    api: Api, admin: httpx.AsyncClient, office: Office, admin_dsn: str
+) -> None:
+    """Opened wider than that, it would show what who may not see the archive must not see."""
+    parent, child = put(admin_dsn, office, "letters.zip", "role:admin"), put(admin_dsn, office, "a.txt", "role:admin")
+    with psycopg.connect(admin_dsn) as owner:
+        owner.execute("update documents set parent_id = %s where id = %s", (parent, child))
+    refused = await admin.put(f"/api/documents/{child}/readers", json={"readers": []})
+    assert (refused.status_code, refused.json()["code"]) == (409, "of_an_archive")
+
+
+async def test_an_upload_is_no_new_version_of_a_document_that_is_for_others_by_now(
+    api: Api, admin: httpx.AsyncClient, operator: httpx.AsyncClient, office: Office
+) -> None:
+    """A private file would be shown to everybody, and whoever does not see a document would replace it."""
+    developer = await api.sign_in(office.emails[Role.DEVELOPER])
+
+    async def upload(name: str, content: bytes, **form: str) -> httpx.Response:
+        sent = {"file": (name, content)}
+        return await developer.post("/api/documents/upload", files=sent, data=form)
+
+    private = (await upload("plan.txt", b"first", readers="user:ben@x.example")).json()["document_id"]
+    opened = (await upload("policy.txt", b"second")).json()["document_id"]
+    assert (await admin.put(f"/api/documents/{private}/readers", json={"readers": []})).status_code == 200
+    closed = await operator.put(f"/api/documents/{opened}/readers", json={"readers": ["role:operator"]})
+    assert closed.status_code == 200
+    for name, form in (("plan.txt", {"readers": "user:ben@x.example"}), ("policy.txt", {})):
+        refused = await upload(name, b"third", **form)
+        assert (refused.status_code, refused.json()["code"]) == (409, "other_readers"), name
+    assert (await upload("policy-2.txt", b"third")).status_code == 202
+
+
 async def test_readers_that_nobody_could_be_are_refused(
     api: Api, admin: httpx.AsyncClient, office: Office, admin_dsn: str
 ) -> None:
     document = put(admin_dsn, office, "a.txt")
-    for reader, code in (("group:nobody", "unknown_group"), ("audit", "invalid"), ("role:king", "invalid")):
+    for reader, code in (
+        ("group:nobody", "unknown_group"),
+        ("audit", "invalid"),
+        ("role:king", "invalid"),
+        ("group:a,b", "invalid"),
+    ):
         refused = await admin.put(f"/api/documents/{document}/readers", json={"readers": [reader]})
         assert (refused.status_code, refused.json()["code"]) == (422, code) and refused.json()["fix"]
     developer = await api.sign_in(office.emails[Role.DEVELOPER])
@@ -240,15 +277,18 @@ async def test_an_open_stream_ends_when_its_reader_leaves_a_group(url: str, admi
         reader = httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=30)
         async with admin, reader:
             made = await group(admin, "audit", login["email"])
+            other = await group(admin, "crew")
             body = {"message": "How high are the tolls?", "stream": True}
             async with reader.stream("POST", "/api/chat/assistant", json=body) as stream:
                 assert stream.status_code == 200, await stream.aread()
                 lines = stream.aiter_lines()
                 await anext(lines)
+                await admin.put(f"/api/groups/{other}/members/{await user_id(admin, login['email'])}")
+                await asyncio.sleep(1)  # five looks
                 left = time.monotonic()
                 await admin.delete(f"/api/groups/{made}/members/{await user_id(admin, login['email'])}")
                 async with asyncio.timeout(2 * LIMIT_SECONDS):
                     last = [line async for line in lines]
-            assert time.monotonic() - left < LIMIT_SECONDS
+            assert time.monotonic() - left < LIMIT_SECONDS and last, "who joins a group loses nothing"
             assert any("credential_ended" in line for line in last)
             assert (await reader.get("/api/documents/")).status_code == 200

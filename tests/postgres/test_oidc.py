@@ -114,9 +114,20 @@ async def test_somebody_new_gets_what_the_rules_say_and_loses_it_with_the_claim(
     assert people == {"finance-west": 0, "finance-east": 1}
     (user,) = (await admin.get("/api/users", params={"q": "ann@"})).json()["items"]
     assert (user["role"], user["tenant_role"]) == ("operator", "operator")
+    operator = house.api.bearing(again["access_token"])
+    key = (await operator.post("/api/api-keys", json={"name": "k"})).raise_for_status().json()["key"]
     house.corp.claims["groups"] = ["guests"]
     refused = await house.sign_in()
     assert refused.status_code == 401 and (await house.refusals())[0][0] == "nothing_granted"
+    for shown in (again["access_token"], key):
+        assert (await house.api.bearing(shown).get("/api/documents/")).status_code == 401, "what they had is gone"
+    assert {one["members"] for one in (await admin.get("/api/groups")).json()["items"]} == {0}
+    grants = (await admin.get("/api/audit", params={"action": "user.grant"})).json()["items"]
+    assert [(one["detail"]["fresh"], one["detail"]["groups"]) for one in grants] == [
+        (False, []),
+        (False, ["finance-east"]),
+        (True, ["finance-west"]),
+    ]
     trail = (await admin.get("/api/audit", params={"action": "session.begin"})).json()["items"]
     granted = [one["detail"] for one in trail if one["outcome"] != "denied" and one["detail"]]
     assert granted == [{"provider": "corp"}] * 2
@@ -135,6 +146,62 @@ async def test_what_was_given_by_hand_no_provider_takes_away(house: House) -> No
     assert user["email"] == login["email"], "documents name their readers by it"
     await admin.patch(f"/api/users/{user['id']}", json={"disabled": True})
     assert (await house.sign_in()).status_code == 401 and (await house.refusals())[0][0] == "account_disabled"
+
+
+async def test_what_an_administrator_changes_by_hand_stays(house: House) -> None:
+    """Also of somebody whom the provider brought: a demotion must not come back with the next sign-in."""
+    house.corp.claims["groups"] = ["bosses", "finance-west"]
+    body = (await house.sign_in()).json()
+    admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    changed = {"role": "viewer", "tenant_role": "developer"}
+    await admin.patch(f"/api/users/{body['user_id']}", json=changed)
+    (group,) = (await admin.get("/api/groups")).json()["items"]
+    await admin.put(f"/api/groups/{group['id']}/members/{body['user_id']}")
+    house.corp.claims["groups"] = ["bosses"]
+    assert (await house.sign_in()).json()["role"] == "viewer"
+    (user,) = (await admin.get("/api/users", params={"q": "ann@"})).json()["items"]
+    assert (user["role"], user["tenant_role"]) == ("viewer", "developer")
+    assert (await admin.get("/api/groups")).json()["items"][0]["members"] == 1
+
+
+async def test_an_account_is_one_persons_whoever_has_the_address_later(house: House) -> None:
+    first = (await house.sign_in()).json()
+    house.corp.claims |= {"sub": "ann-2"}
+    assert (await house.sign_in()).status_code == 401, "a new hire with the address of somebody who left"
+    house.other.claims["groups"] = ["staff"]
+    assert (await house.sign_in("other")).status_code == 401, "another provider, that vouches for the same address"
+    assert [code for code, _ in await house.refusals()] == ["account_not_linked"] * 2
+    house.corp.claims |= {"sub": "ann-1"}
+    assert (await house.sign_in()).json()["user_id"] == first["user_id"]
+
+
+async def test_who_was_invited_and_comes_by_the_provider_has_no_first_password(house: House) -> None:
+    admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    invited = (await admin.post("/api/users", json={"email": "ann@corp.example", "role": "developer"})).json()
+    body = (await house.sign_in()).json()
+    assert (body["user_id"], body["must_change_password"]) == (invited["id"], False)
+    login = {"email": "ann@corp.example", "password": invited["password"]}
+    assert (await house.api.client.post("/api/auth/login", json=login)).status_code == 401, "nobody else knows it"
+
+
+async def test_a_sign_in_that_begins_at_another_address_goes_to_the_public_one_first(house: House) -> None:
+    query = {"challenge": challenge_of(VERIFIER), "return_to": "console"}
+    away = await house.api.client.get("/api/auth/oidc/corp/start", params=query, headers={"host": "10.0.0.7:8000"})
+    assert away.headers["location"].startswith(f"{PUBLIC}/api/auth/oidc/corp/start?challenge=")
+    assert "set-cookie" not in away.headers
+    again = await house.api.client.get(away.headers["location"], headers={"host": "rewritten.internal"})
+    assert again.headers["location"].startswith(house.corp.url), "once: a proxy may hide the address for ever"
+
+
+async def test_many_answers_in_vain_from_one_address_are_held_up(house: House) -> None:
+    house.corp.tweak = lambda claims: claims | {"nonce": "n"}
+    seen = []
+    for _ in range(7):
+        browser = house.browser()
+        url = await browser.depart("corp", challenge_of(VERIFIER))
+        seen.append((await browser.come_back("corp", house.corp.consent(url))).status_code)
+    assert seen[0] == 303 and seen[-1] == 429
+    assert len(await house.refusals()) == seen.count(303)
 
 
 async def test_keys_that_rotate_are_fetched_again_and_not_for_every_token(house: House) -> None:
@@ -208,7 +275,7 @@ async def test_a_provider_that_is_away_or_odd_is_said_and_nothing_else_breaks(ho
     for odd in ({"issuer": "https://else.example"}, {"token_endpoint": "http://corp.example/token"}, {"jwks_uri": ""}):
         house.corp.metadata = odd
         answer = await house.api.client.get("/api/auth/oidc/corp/start", params=query)
-        assert (answer.status_code, answer.json()["code"]) == (503, "provider_unavailable"), odd
+        assert landed(answer) == {"error": "provider_unavailable"}, odd
     assert (await house.api.client.get("/api/auth/oidc/nobody/start", params=query)).status_code == 404
     assert (await house.sign_in("other")).status_code == 401, "it gives no groups, and no rule names its people"
     login = {"email": house.office.emails[Role.VIEWER], "password": PASSWORD}
@@ -309,6 +376,7 @@ ATTACKS: dict[str, Callable[[House], None]] = {
     "of nobody": claim(sub=...),
     "of a number": claim(sub=7),
     "of somebody with a long name": claim(sub="x" * 300),
+    "of a name that cannot be stored": claim(sub="a\x00b"),
     "an address that is not verified": claim(sub="new", email_verified=False),
     "an address that is said to be verified": claim(sub="new", email_verified="true"),
 }
@@ -397,9 +465,30 @@ async def test_what_the_person_refuses_comes_back_as_an_error(house: House) -> N
 async def test_accounts_that_keep_a_provider_in_check_are_not_given_away(house: House, admin_dsn: str) -> None:
     house.corp.claims |= {"sub": "mole", "email": house.office.emails[Role.ADMIN]}
     assert (await house.sign_in()).status_code == 401
-    assert (await house.refusals())[0][0] == "account_not_linked"
+    with psycopg.connect(admin_dsn) as owner:  # of the workspace alone
+        owner.execute(
+            "update memberships m set role = 'admin' from users u where u.id = m.user_id and u.email = %s",
+            (house.office.emails[Role.DEVELOPER],),
+        )
+    house.corp.claims |= {"email": house.office.emails[Role.DEVELOPER]}
+    assert (await house.sign_in()).status_code == 401
+    assert [code for code, _ in await house.refusals()] == ["account_not_linked"] * 2
     with psycopg.connect(admin_dsn) as owner:
         assert owner.execute("select count(*) from external_accounts").fetchone() == (0,)
+
+
+async def test_email_verified_is_said_of_the_address_and_of_nothing_else(house: House) -> None:
+    """A name that people choose themselves is not verified because their address is."""
+    client = house.api.parts.sign_in.clients["corp"]
+    client.provider = client.provider.model_copy(update={"email_claim": "preferred_username"})
+    house.corp.claims |= {"sub": "mole", "preferred_username": house.office.emails[Role.VIEWER]}
+    assert (await house.sign_in()).status_code == 401
+    assert (await house.refusals())[0] == ("account_not_linked", "the provider does not vouch for an e-mail address")
+    for odd in ("a,b@corp.example", "a@b@corp.example", "a b@corp.example", "@corp.example", ["a@corp.example"]):
+        house.other.claims |= {"sub": str(odd), "email": odd, "groups": ["staff"]}
+        house.clock.seconds += 600  # nobody is held up for what came before
+        status = (await house.sign_in("other")).status_code
+        assert status == (200 if isinstance(odd, list) else 401), odd
 
 
 async def test_the_cookie_goes_where_it_belongs(house: House) -> None:

@@ -11,10 +11,10 @@ from cluster.state.identity.identity import NO_WORKSPACE
 
 
 class NotLinked(Forbidden):
-    """Somebody else may have this e-mail address here."""
+    """This e-mail address belongs to another account here."""
 
     code = "account_not_linked"
-    fix = "Sign in with the password, or have an administrator choose another address for one of the two."
+    fix = "Sign in with that account's password, or have the provider give another address."
 
 
 class NothingGranted(Forbidden):
@@ -37,11 +37,13 @@ class ExternalPerson:
 
     Attributes:
         provider: its name here.
+        issuer: its own name, in which a subject means somebody.
         subject: its own, lasting name for them.
         email: lower case; None where the provider does not vouch for one.
     """
 
     provider: str
+    issuer: str
     subject: str
     email: str | None
 
@@ -53,6 +55,22 @@ class GrantedRights:
     workspaces: Mapping[str, Role]
     tenant_role: Role
     groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalSignIn:
+    """Who has signed in, and what came of it.
+
+    Attributes:
+        fresh: the person was not known before; linked to an account that was here, or given a new one.
+        granted: they may enter a workspace now.
+        changed: rights were given or taken away.
+    """
+
+    user: UserId
+    fresh: bool
+    granted: bool
+    changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,64 +96,66 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         *,
         unknown: str,
         now: datetime,
-    ) -> UserId:
-        """The user whom this person is, with the rights that the provider gives them now.
+    ) -> ExternalSignIn:
+        """The user whom this person is, with the rights that the provider gives them now, which may be none.
 
-        An account that has the address already is theirs from now on, unless it administers the tenant: a provider must
-        not be able to hand out the accounts that keep it in check. An address that changes at the provider changes
-        nothing here, as documents name their readers by it.
+        An account that has the address already is theirs from now on, unless it administers something or is somebody's:
+        a provider must not be able to hand out the accounts that keep it in check. An address that changes at the
+        provider changes nothing here, as documents name their readers by it.
 
         Args:
             unknown: hash of a password that nobody knows.
 
         Raises:
-            NotLinked: the address is an administrator's, somebody's of another tenant, or not vouched for.
-            NothingGranted: neither rules nor memberships given by hand let them into a workspace.
+            NotLinked: the address is such an account's, somebody's of another tenant, or not vouched for.
             AccountDisabled: they are.
         """
-        named = {"tenant": tenant, "provider": person.provider, "subject": person.subject}
-        row = await tx.one(self._sql["account"], **named)
-        if row is None:
-            row = await self._link(tx, named, person, unknown)
+        named = {"tenant": tenant, "issuer": person.issuer, "subject": person.subject}
+        await tx.one(self._sql["lock_subject"], **named)
+        known = await tx.one(self._sql["account"], **named)
+        row = known or await self._link(tx, named, person, unknown)
         if row["disabled"]:
             raise AccountDisabled
         user = UserId(str(row["id"]))
         await tx.run(self._sql["touch"], **named, now=now)
-        await self._grant(tx, {"tenant": tenant, "provider": person.provider, "user": user}, rights)
-        if await tx.one(self._sql["any_membership"], tenant=tenant, user=user) is None:
-            raise NothingGranted
-        return user
+        changed = await self._grant(tx, {"tenant": tenant, "provider": person.provider, "user": user}, rights)
+        granted = await tx.one(self._sql["any_membership"], tenant=tenant, user=user) is not None
+        return ExternalSignIn(user, known is None, granted, changed)
 
     async def _link(self, tx: Transaction, named: Mapping[str, str], person: ExternalPerson, unknown: str) -> Row:
         if person.email is None:
             raise NotLinked("the provider does not vouch for an e-mail address")
-        row = await tx.one(self._sql["user_by_email"], tenant=named["tenant"], email=person.email)
-        if row is None:
-            new = {"tenant": named["tenant"], "provider": person.provider, "email": person.email, "hash": unknown}
-            try:
-                with unique_or_conflict("the address is taken"):
-                    row = {**await tx.only(self._sql["add_user"], **new), "disabled": False}
-            except Conflict as error:  # by somebody of another tenant, of whom nothing is said
-                raise NotLinked from error
-        elif Role(row["role"]) is Role.ADMIN:
-            raise NotLinked("it is an administrator's")
-        await tx.run(self._sql["link"], **named, user=row["id"])
+        tenant, new = named["tenant"], {"provider": person.provider, "hash": unknown}
+        row = await tx.one(self._sql["user_by_email"], tenant=tenant, email=person.email)
+        if row is not None and not row["free"]:
+            raise NotLinked("its account administers something, or is another person's")
+        try:
+            with unique_or_conflict("taken"):
+                if row is None:
+                    made = await tx.only(self._sql["add_user"], tenant=tenant, email=person.email, **new)
+                    row = {**made, "disabled": False}
+                await tx.run(self._sql["link"], **named, provider=person.provider, user=row["id"])
+        except Conflict as error:  # by somebody of another tenant, of whom nothing is said
+            raise NotLinked from error
+        await tx.run(self._sql["drop_first_password"], tenant=tenant, user=row["id"], hash=unknown)
         return row
 
-    async def _grant(self, tx: Transaction, whom: Mapping[str, str], rights: GrantedRights) -> None:
+    async def _grant(self, tx: Transaction, whom: Mapping[str, str], rights: GrantedRights) -> bool:
+        """True where that gave or took anything."""
         found = await tx.all(self._sql["workspaces"], tenant=whom["tenant"], wanted=list(rights.workspaces))
         roles: dict[str, Role] = {}
         for row in found:
             given = [rights.workspaces[key] for key in (row["name"], str(row["id"])) if key in rights.workspaces]
             roles[str(row["id"])] = max(given, key=list(Role).index)
-        await tx.run(self._sql["drop_lapsed_memberships"], **whom, workspaces=list(roles))
-        for workspace, role in roles.items():
-            await tx.run(self._sql["put_membership"], **whom, workspace=workspace, role=role)
-        await tx.run(self._sql["set_tenant_role"], **whom, role=rights.tenant_role)
         names = list(rights.groups)
+        changed = await tx.run(self._sql["drop_lapsed_memberships"], **whom, workspaces=list(roles))
+        for workspace, role in roles.items():
+            changed += await tx.run(self._sql["put_membership"], **whom, workspace=workspace, role=role)
+        changed += await tx.run(self._sql["set_tenant_role"], **whom, role=rights.tenant_role)
         await tx.run(self._sql["add_groups"], tenant=whom["tenant"], names=names)
-        await tx.run(self._sql["drop_lapsed_groups"], **whom, names=names)
-        await tx.run(self._sql["join_groups"], **whom, names=names)
+        changed += await tx.run(self._sql["drop_lapsed_groups"], **whom, names=names)
+        changed += await tx.run(self._sql["join_groups"], **whom, names=names)
+        return changed > 0
 
     async def keep(self, tx: Transaction, tenant: TenantId, handoff: SignInHandoff, now: datetime) -> None:
         """Keep a sign-in for whoever asked for it, and forget those that ran out."""

@@ -1,21 +1,32 @@
--- account: Whom a provider's subject is here.
-select u.id, u.disabled from external_accounts x join users u on u.id = x.user_id
-where x.tenant_id = %(tenant)s and x.provider = %(provider)s and x.subject = %(subject)s;
+-- lock_subject: Who signs in twice at once is let in one after the other.
+select pg_advisory_xact_lock(hashtext(%(tenant)s || %(issuer)s || %(subject)s));
 
--- user_by_email: Somebody of the tenant who has this address.
-select id, role, disabled from users where tenant_id = %(tenant)s and email = %(email)s;
+-- account: Whom an issuer's subject is here.
+select u.id, u.disabled from external_accounts x join users u on u.id = x.user_id
+where x.tenant_id = %(tenant)s and x.issuer = %(issuer)s and x.subject = %(subject)s;
+
+-- user_by_email: Somebody of the tenant who has this address, and whether a provider may hand the account to somebody. It
+-- may where the account administers nothing, and is nobody's yet.
+select u.id, u.disabled, u.role <> 'admin'
+    and not exists (select from memberships m where m.user_id = u.id and m.role = 'admin')
+    and not exists (select from external_accounts x where x.user_id = u.id) as free
+from users u where u.tenant_id = %(tenant)s and u.email = %(email)s;
 
 -- add_user: Somebody who is here by a provider alone; nobody knows the password.
 insert into users (tenant_id, email, password_hash, role, provider)
 values (%(tenant)s, %(email)s, %(hash)s, 'viewer', %(provider)s) returning id;
 
 -- link: From now on the subject is this user.
-insert into external_accounts (tenant_id, provider, subject, user_id)
-values (%(tenant)s, %(provider)s, %(subject)s, %(user)s);
+insert into external_accounts (tenant_id, issuer, subject, provider, user_id)
+values (%(tenant)s, %(issuer)s, %(subject)s, %(provider)s, %(user)s);
+
+-- drop_first_password: Who comes by a provider has no first password to change, and nobody else is to know it.
+update users set password_hash = %(hash)s, must_change_password = false
+where id = %(user)s and tenant_id = %(tenant)s and must_change_password;
 
 -- touch: The moment of the last sign-in.
 update external_accounts set signed_in_at = %(now)s
-where tenant_id = %(tenant)s and provider = %(provider)s and subject = %(subject)s;
+where tenant_id = %(tenant)s and issuer = %(issuer)s and subject = %(subject)s;
 
 -- workspaces: Workspaces of the tenant by name or id.
 select id, name from workspaces where tenant_id = %(tenant)s and (name = any(%(wanted)s) or id::text = any(%(wanted)s));
@@ -51,6 +62,7 @@ where g.id = m.group_id and m.user_id = %(user)s and m.tenant_id = %(tenant)s an
 insert into group_members (group_id, tenant_id, user_id, provider)
 select g.id, g.tenant_id, %(user)s, %(provider)s from groups g
 where g.tenant_id = %(tenant)s and g.name = any(%(names)s::text[]) and g.deleted_at is null
+for share of g
 on conflict (group_id, user_id) do nothing;
 
 -- keep_handoff: A code for whoever can show what its challenge was made of.

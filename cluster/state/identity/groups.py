@@ -6,6 +6,14 @@ from cluster.basics.errors import Conflict, Invalid
 from cluster.basics.scope import Scope, UserId
 from cluster.state.db.postgres import Row, SqlStore, Transaction, unique_or_conflict
 
+LONGEST_NAME = 100
+
+
+def is_group_name(name: str) -> bool:
+    """True for what a group may be called: printable, in lower case, without a comma."""
+    plain = name == name.strip().lower() and name.isprintable() and "," not in name
+    return plain and 0 < len(name) <= LONGEST_NAME
+
 
 class UnknownGroup(Invalid):
     """There is no such group."""

@@ -21,8 +21,11 @@ select name from groups where tenant_id = %(tenant)s and name = any(%(names)s) a
 insert into groups (tenant_id, name) values (%(tenant)s, %(name)s) returning id;
 
 -- restore_group: A deleted group is there again, without its members.
-update groups set deleted_at = null, created_at = now()
-where tenant_id = %(tenant)s and name = %(name)s and deleted_at is not null returning id;
+with back as (
+    update groups set deleted_at = null, created_at = now()
+    where tenant_id = %(tenant)s and name = %(name)s and deleted_at is not null returning id),
+left_over as (delete from group_members m using back where m.group_id = back.id)
+select id from back;
 
 -- delete_group: Nobody belongs to it any more; its name stays taken.
 with gone as (
@@ -39,11 +42,12 @@ order by u.email offset %(skip)s limit %(limit)s;
 -- count_members: How many those are.
 select count(*) as total from group_members where group_id = %(group)s and tenant_id = %(tenant)s;
 
--- add_member: Somebody of the tenant belongs to the group from now on.
+-- add_member: Somebody of the tenant belongs to the group from now on, by hand: no provider takes that away.
 insert into group_members (group_id, tenant_id, user_id)
 select g.id, g.tenant_id, u.id from groups g join users u on u.tenant_id = g.tenant_id
 where g.id = %(group)s and g.tenant_id = %(tenant)s and g.deleted_at is null and u.id = %(user)s
-on conflict (group_id, user_id) do update set added_at = group_members.added_at
+for share of g
+on conflict (group_id, user_id) do update set provider = null
 returning user_id;
 
 -- remove_member: Somebody does not belong to the group any more.

@@ -110,13 +110,13 @@ select id from users where email = %(email)s and tenant_id = %(tenant)s;
 insert into users (tenant_id, email, password_hash, must_change_password, role)
 values (%(tenant)s, %(email)s, %(hash)s, true, %(role)s) returning id;
 
--- set_tenant_role: What a user may do across the tenant.
-update users set role = %(role)s where id = %(user)s and tenant_id = %(tenant)s;
+-- set_tenant_role: What a user may do across the tenant, by hand: no provider changes it from now on.
+update users set role = %(role)s, provider = null where id = %(user)s and tenant_id = %(tenant)s;
 
--- join_workspace: A user's role in a workspace.
+-- join_workspace: A user's role in a workspace, by hand: no provider changes it from now on.
 insert into memberships (user_id, workspace_id, tenant_id, role)
 select %(user)s, w.id, w.tenant_id, %(role)s from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s
-on conflict (user_id, workspace_id) do update set role = excluded.role;
+on conflict (user_id, workspace_id) do update set role = excluded.role, provider = null;
 
 -- keys: The API keys of a workspace that live; of one user, or of all.
 select id, name, prefix, role, user_id, created_at, last_used_at from api_keys

@@ -31,8 +31,8 @@ begin
     end loop;
 end $$;
 
--- Chunks and vectors are under row-level security by readers of their own, of every generation; what was remembered of
--- searches is old. Whoever changes readers acts for all of them (`*`): rows that they do not see would keep the old ones.
+-- Chunks and vectors are under row-level security by readers of their own, of every generation. Whoever changes readers
+-- acts for all of them (`*`): rows that they do not see would keep the old ones.
 create function copy_readers() returns trigger language plpgsql set search_path = public, pg_temp as $$
 begin
     if row_security_active('documents') and not aos_principals() @> array['*'] then
@@ -42,7 +42,6 @@ begin
     where c.document_id = new.id and c.workspace_id = new.workspace_id and c.readers is distinct from new.readers;
     update embeddings e set readers = new.readers
     where e.document_id = new.id and e.workspace_id = new.workspace_id and e.readers is distinct from new.readers;
-    update workspaces w set corpus_version = w.corpus_version + 1 where w.id = new.workspace_id;
     return null;
 end $$;
 create trigger changed_readers_are_copied after update of readers on documents

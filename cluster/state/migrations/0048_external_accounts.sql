@@ -1,15 +1,15 @@
--- People who sign in by a provider: whom its `subject` is here, and what the provider has given and takes away again.
+-- People who sign in by a provider: whom an issuer's `subject` is here, one for each of us, and what the provider has given and takes away again.
 -- Memberships, groups and roles without a provider were given by hand, and no provider changes them.
 create table external_accounts (
     tenant_id uuid not null references tenants on delete cascade,
-    provider text not null,
+    issuer text not null,
     subject text not null,
-    user_id uuid not null references users on delete cascade,
+    provider text not null,
+    user_id uuid not null references users on delete cascade unique,
     created_at timestamptz not null default now(),
     signed_in_at timestamptz not null default now(),
-    primary key (tenant_id, provider, subject)
+    primary key (tenant_id, issuer, subject)
 );
-create index external_accounts_by_user on external_accounts (user_id);
 alter table users add column provider text;
 alter table memberships add column provider text;
 alter table group_members add column provider text;

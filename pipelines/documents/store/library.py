@@ -6,13 +6,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.basics.errors import NotFound
+from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from configs.sections import ChunkStrategy
 from pipelines.documents.document import DocumentId, Span, Status
 from pipelines.documents.store.members import MemberDocuments
+
+
+class OfAnArchive(Conflict):
+    """This document came out of an archive or a letter, and has its readers."""
+
+    code = "of_an_archive"
+    fix = "Change the readers of what it came out of (`parent_id`)."
+
+
+class OtherReaders(Conflict):
+    """A document of this name is there whose readers were changed since it was uploaded."""
+
+    code = "other_readers"
+    fix = "Give the file another name, or name the readers that the document has now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +179,20 @@ class DocumentLibrary:
         """Who may see it and its members from now on; the readers before, and how many members follow.
 
         `scope` is the worker's: chunks and vectors that whoever asks does not see have to follow, too.
-        Raises NotFound: no such document.
+
+        Raises:
+            NotFound: no such document.
+            OfAnArchive: it has the readers of what it came out of.
         """
         named = {"document": document, "workspace": scope.workspace}
         await lock_corpus(tx, scope)
         if await tx.one(self._sql["lock"], **named) is None:
             raise NotFound(f"document {document}")
         family = await self._members.family(tx, scope, [document])
-        row = await tx.only(self._sql["change_readers"], **named, readers=list(readers))
+        row = await tx.one(self._sql["change_readers"], **named, readers=list(readers))
+        if row is None:
+            raise OfAnArchive(document)
+        await mark_corpus_changed(tx, scope)
         return list(row["before"]), len(family) - 1
 
     async def same_bytes(self, scope: Scope, file_hash: str) -> Row | None:
@@ -181,12 +201,18 @@ class DocumentLibrary:
             return await tx.one(self._sql["same_bytes"], workspace=scope.workspace, hash=file_hash)
 
     async def announce(self, tx: Transaction, scope: Scope, upload: NewUpload) -> None:
-        """Let an accepted upload be seen before it is read."""
+        """Let an accepted upload be seen before it is read.
+
+        Raises OtherReaders: the document that this would be a new version of has had its readers changed.
+        """
         await lock_corpus(tx, scope)
         plain = {name: getattr(upload, name) for name in ("document", "origin", "filename", "file_type", "description")}
         lists = {"readers": list(upload.readers), "tags": list(upload.tags)}
         await tx.run(self._sql["announce"], **scope.keys, **plain, **lists, user=scope.user)
         named = {"document": upload.document, "workspace": scope.workspace}
+        known = await tx.one(self._sql["readers"], **named)
+        if known is None or sorted(known["readers"]) != sorted(upload.readers):
+            raise OtherReaders(upload.filename)
         await tx.run(self._sql["remember_upload"], **named, location=upload.location)
 
     async def set_encoding(self, tx: Transaction, scope: Scope, document: str, encoding: str | None) -> None:

@@ -114,8 +114,13 @@ where d.workspace_id = %(workspace)s
        where a.id = %(agent)s::uuid and a.workspace_id = d.workspace_id and a.whole_workspace))
 group by d.status;
 
--- change_readers: Who may see a document from now on; its members, chunks and vectors follow by triggers.
-with before as (select readers from documents where id = %(document)s and workspace_id = %(workspace)s)
+-- readers: Who may see a document, as far as whoever asks sees it.
+select readers from documents where id = %(document)s and workspace_id = %(workspace)s;
+
+-- change_readers: Who may see a document from now on; its members, chunks and vectors follow by triggers. No row for a
+-- member, which follows what it came out of.
+with before as (
+    select readers from documents where id = %(document)s and workspace_id = %(workspace)s and parent_id is null)
 update documents d set readers = %(readers)s from before
 where d.id = %(document)s and d.workspace_id = %(workspace)s returning before.readers as before;
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.responses import Response, StreamingResponse
@@ -46,6 +46,11 @@ class AuthenticatedCaller:
     look: Look
 
 
+def still_may(now: WorkspaceMember | None, then: WorkspaceMember) -> bool:
+    """True for somebody who may do what they could; more groups than then take nothing away."""
+    return now is not None and replace(now, groups=then.groups) == then and set(then.groups) <= set(now.groups)
+
+
 class LongLived(Response):
     """A response that may take as long as it likes and is written by somebody else."""
 
@@ -85,7 +90,7 @@ class RevocationWatch:
         while True:
             await asyncio.sleep(self._pause)
             try:
-                if await entry.look() != entry.member:
+                if not still_may(await entry.look(), entry.member):
                     return
             except Transient as error:
                 log.warning("whether an open stream's credential still holds could not be looked up: %s", error)
@@ -118,7 +123,7 @@ class WatchedResponse(Response):
                     return
                 except AosError:
                     # A job that is gone because its tenant is: its reader hears of the end, and not of the job.
-                    if not started or await self._entry.look() == self._entry.member:
+                    if not started or still_may(await self._entry.look(), self._entry.member):
                         raise
         if not started or isinstance(self._response, WholeFile):
             raise CredentialEnded

@@ -155,7 +155,8 @@ def with_drawn_rules(glyphs: list[Glyph]) -> list[Glyph]:
     ):
         signs = list(group)
         wide, high = signs[0].right - signs[0].left, signs[0].top - signs[0].bottom
-        flat = doubtful and not char.isspace() and len(signs) >= _LEAST_OF_RULE and 0 < high <= _RULE_HIGH * wide
+        alike = doubtful and char not in (UNKNOWN, " ", "\n") and len(signs) >= _LEAST_OF_RULE
+        flat = alike and 0 < high <= _RULE_HIGH * wide
         if flat and all(abs(after.left - one.right) <= _RULE_STEP * wide for one, after in pairwise(signs)):
             signs = [one._replace(char="_", doubtful=False) for one in signs]
         result += signs

@@ -1,17 +1,20 @@
 """Claims of an ID token as a person and their rights, by the provider's rules."""
 
+import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 from cluster.basics.scope import Role
 from cluster.state.identity.external_accounts import ExternalPerson, GrantedRights
+from cluster.state.identity.groups import is_group_name
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.oidc.problems import SignInRefused
 
 EVERYBODY = "*"
 MOST_GROUPS = 500
 LONGEST_EMAIL = 254
+_EMAIL = re.compile(r"[^@\s,]+@[^@\s,]+")
 
 
 class DomainRefused(SignInRefused):
@@ -26,12 +29,13 @@ def claimed_person(provider: OidcProvider, claims: Mapping[str, Any]) -> Externa
     Raises DomainRefused.
     """
     said = next(claim_values(claims, provider.email_claim), "").strip().lower()
-    usable = "@" in said.strip("@") and len(said) <= LONGEST_EMAIL and not any(map(_is_odd, said))
-    vouched = provider.trust_email or claims.get("email_verified") is True
+    usable = _EMAIL.fullmatch(said) is not None and len(said) <= LONGEST_EMAIL and said.isprintable()
+    # `email_verified` is said of the claim `email` and of no other.
+    vouched = provider.trust_email or (provider.email_claim == "email" and claims.get("email_verified") is True)
     email = said if usable and vouched else None
     if provider.domains and (email is None or email.rpartition("@")[2] not in map(str.lower, provider.domains)):
         raise DomainRefused(f"{provider.name}: {said[:80]!r}")
-    return ExternalPerson(provider.name, str(claims["sub"]), email)
+    return ExternalPerson(provider.name, provider.issuer, str(claims["sub"]), email)
 
 
 def claimed_rights(provider: OidcProvider, claims: Mapping[str, Any]) -> GrantedRights:
@@ -45,7 +49,8 @@ def claimed_rights(provider: OidcProvider, claims: Mapping[str, Any]) -> Granted
         workspaces[rule.workspace] = max(workspaces.get(rule.workspace, Role.VIEWER), Role(rule.role), key=order)
         tenant_role = max(tenant_role, Role(rule.tenant_role or Role.VIEWER), key=order)
     named = (value.strip().lower() for value in claim_values(claims, provider.groups_claim))
-    groups = {name for name in named if _is_group_name(name) and any(fnmatchcase(name, one) for one in provider.groups)}
+    patterns = [pattern.lower() for pattern in provider.groups]
+    groups = {name for name in named if is_group_name(name) and any(fnmatchcase(name, one) for one in patterns)}
     return GrantedRights(workspaces, tenant_role, tuple(sorted(groups)[:MOST_GROUPS]))
 
 
@@ -60,11 +65,3 @@ def claim_values(claims: Mapping[str, Any], name: str) -> Iterator[str]:
         yield found
     elif isinstance(found, list):
         yield from (one for one in found if isinstance(one, str))
-
-
-def _is_group_name(name: str) -> bool:
-    return 0 < len(name) <= 100 and not any(char == "," or (_is_odd(char) and char != " ") for char in name)
-
-
-def _is_odd(char: str) -> bool:
-    return not char.isprintable() or char.isspace()

@@ -7,6 +7,7 @@ from typing import Any
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
+from joserfc.jws import extract_compact
 
 from serve_apps.http.auth.oidc.problems import SignInRefused
 
@@ -54,8 +55,6 @@ def verify_id_token(token: str, keys: KeySet, expected: ExpectedToken, now: floa
 
 
 def _header(token: str) -> Mapping[str, Any]:
-    from joserfc.jws import extract_compact
-
     try:
         return extract_compact(token.encode()).headers()
     except (JoseError, ValueError, TypeError, AttributeError) as error:
@@ -73,7 +72,7 @@ def _wrong_claim(claims: Mapping[str, Any], expected: ExpectedToken, now: float)
     if (len(audiences) > 1 or "azp" in claims) and claims.get("azp") != expected.client_id:
         return "azp: it was made for somebody else"
     subject = claims.get("sub")
-    if not isinstance(subject, str) or not 0 < len(subject) <= 255 or "\0" in subject:
+    if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
         return "sub: it names nobody"
     if claims.get("nonce") != expected.nonce:
         return "nonce: it answers another sign-in"

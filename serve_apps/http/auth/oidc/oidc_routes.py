@@ -1,6 +1,5 @@
 """Signing in by a provider: off to it, back from it, and the code that whoever asked redeems for tokens."""
 
-import logging
 import secrets
 from datetime import timedelta
 from typing import Annotated
@@ -11,22 +10,34 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
-from cluster.basics.errors import AosError
+from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Scope, TenantId
-from cluster.state.identity.external_accounts import SignInHandoff
+from cluster.state.db.postgres import Transaction
+from cluster.state.identity.external_accounts import (
+    ExternalPerson,
+    ExternalSignIn,
+    GrantedRights,
+    NothingGranted,
+    SignInHandoff,
+)
 from cluster.state.identity.identity import NO_WORKSPACE, secret_hash
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.guard import GuardedRoute, Its
 from serve_apps.http.auth.login_routes import check_login_scope, start_session
 from serve_apps.http.auth.oidc.claimed_rights import claimed_person, claimed_rights
 from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
-from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, HANDOFF_SECONDS, SignInAttempt, challenge_of
+from serve_apps.http.auth.oidc.sign_in_flow import (
+    ATTEMPT_SECONDS,
+    CONSOLE_PATH,
+    HANDOFF_SECONDS,
+    SignInAttempt,
+    challenge_of,
+)
 from serve_apps.http.auth.permissions import PUBLIC
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
 from serve_apps.http.response_shapes import Session
 
-log = logging.getLogger("aos.auth")
 router = APIRouter(route_class=GuardedRoute, tags=["auth"])
 
 COOKIE = "aos_sign_in"
@@ -66,17 +77,29 @@ async def providers(parts: Its) -> LoginProviders:
 @router.get("/api/auth/oidc/{provider}/start", dependencies=[PUBLIC], response_class=RedirectResponse, status_code=303)
 async def start(
     provider: str,
+    request: Request,
     parts: Its,
     challenge: Annotated[str, Query(max_length=200, description="S256 of your verifier, which redeems the code.")],
     return_to: Annotated[str, Query(max_length=200, description="`console`, or http://127.0.0.1:<port>/…")],
+    hop: Annotated[
+        bool, Query(description="This is the second step: the address is the product's public one.")
+    ] = False,
 ) -> Response:
     """Send a browser to the provider; it comes back to `return_to` with a `code`, or an `error`."""
     flow = parts.sign_in
     client = flow.client(provider)
     attempt = flow.begin(provider, challenge, return_to)
     uri = flow.redirect_uri(provider)
-    url = await client.authorization_url(uri, attempt.state, attempt.nonce, attempt.verifier)
-    answer = RedirectResponse(url, 303, headers={"Cache-Control": "no-store"})
+    if not hop and not uri.startswith(f"{request.url.scheme}://{request.url.netloc}/"):
+        # The provider sends it back to the public address: the cookie has to be that one's.
+        there = urlencode({"challenge": challenge, "return_to": return_to, "hop": "true"})
+        return _redirected(f"{uri.removesuffix('callback')}start?{there}")
+    asks = attempt.return_to != CONSOLE_PATH  # whoever listens on that port may not be the browser's person
+    try:
+        url = await client.authorization_url(uri, attempt.state, attempt.nonce, attempt.verifier, asks=asks)
+    except ProviderUnavailable as error:
+        return _redirected(f"{attempt.return_to}?{urlencode({'error': error.code})}")
+    answer = _redirected(url)
     # Lax: the browser comes back from another site, and has to bring it.
     answer.set_cookie(
         COOKIE,
@@ -96,19 +119,27 @@ async def start(
 async def callback(
     provider: str, request: Request, parts: Its, state: Told = "", code: Told = "", error: Told = "", iss: Told = ""
 ) -> Response:
-    """Where a provider sends browsers back. 401 where this browser has begun no such sign-in."""
-    flow, now = parts.sign_in, parts.clock()
+    """Where a provider sends browsers back. 401 where this one has begun no such sign-in, 429 after many in vain."""
+    flow = parts.sign_in
     of = flow.client(provider).provider
-    attempt = flow.unseal(provider, request.cookies.get(COOKIE), state, now)
-    tenant = await _tenant_of(parts, of)
+    attempt = flow.unseal(provider, request.cookies.get(COOKIE), state, parts.clock())
+    address = f"sign-in {request.client.host if request.client else ''}"
+    await parts.throttle.check(address)
+    told: dict[str, str]
     try:
-        told = {"code": await _accept(parts, attempt, tenant, code, error, iss)}
-    except AosError as refused:
-        if not isinstance(refused, ProviderUnavailable):
-            why = {"provider": provider, "code": refused.code, "why": str(refused)[:300]}
-            await parts.audit.denied(Scope(tenant, NO_WORKSPACE), "session.begin", f"provider {provider}", why)
+        if error and not code:
+            told = {"error": SignInRefused.code}  # its person has changed their mind, or it has nobody for us
+        else:
+            told = {"code": await _accept(parts, attempt, await _tenant_of(parts, of), code, iss)}
+    except (SignInRefused, Forbidden) as refused:
+        await parts.throttle.failed(address)
+        why = {"provider": provider, "code": refused.code, "why": str(refused)[:300].replace("\0", "\ufffd")}
+        scope = Scope(await _tenant_of(parts, of), NO_WORKSPACE)
+        await parts.audit.denied(scope, "session.begin", f"provider {provider}", why)
         told = {"error": refused.code}
-    answer = RedirectResponse(f"{attempt.return_to}?{urlencode(told)}", 303, headers={"Cache-Control": "no-store"})
+    except ProviderUnavailable as away:
+        told = {"error": away.code}
+    answer = _redirected(f"{attempt.return_to}?{urlencode(told)}")
     answer.delete_cookie(COOKIE, path=f"/api/auth/oidc/{provider}", secure=flow.is_encrypted, httponly=True)
     return answer
 
@@ -128,37 +159,63 @@ async def redeem(body: RedeemRequest, parts: Its) -> Session:
     return await start_session(parts, member, {"provider": handoff.provider})
 
 
-async def _accept(
-    parts: AppDependencies, attempt: SignInAttempt, tenant: TenantId, code: str, error: str, iss: str
-) -> str:
+async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: TenantId, code: str, iss: str) -> str:
     """Our code for the provider's. Raises SignInRefused, ProviderUnavailable, Forbidden: why there is none."""
     flow, now = parts.sign_in, parts.clock()
     client = flow.client(attempt.provider)
     of = client.provider
     if (iss or (await client.metadata()).tells_issuer) and iss != of.issuer:
         raise SignInRefused("iss: another provider answers (RFC 9207)")
-    if error or not code:
-        raise SignInRefused(f"the provider says {error[:100] or 'nothing'}")
     uri = flow.redirect_uri(of.name)
     claims = await client.claims_of(code, uri, attempt.nonce, attempt.verifier, now.timestamp())
     person, rights = claimed_person(of, claims), claimed_rights(of, claims)
     unknown = await parts.passwords.hash(secrets.token_urlsafe(32))
     ours = f"{tenant}.{secrets.token_urlsafe(32)}"
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
-        user = await parts.external.sign_in(tx, tenant, person, rights, unknown=unknown, now=now)
+        found = await parts.external.sign_in(tx, tenant, person, rights, unknown=unknown, now=now)
+        if found.fresh and not found.granted:
+            raise NothingGranted  # nothing of them stays
+        if found.fresh or found.changed:
+            await _record_grant(parts, tx, Scope(tenant, NO_WORKSPACE, user=found.user), person, rights, found)
         ends = now + timedelta(seconds=HANDOFF_SECONDS)
-        handoff = SignInHandoff(secret_hash(ours), user, attempt.challenge, of.name, ends)
+        handoff = SignInHandoff(secret_hash(ours), found.user, attempt.challenge, of.name, ends)
         await parts.external.keep(tx, tenant, handoff, now)
+    if not found.granted:
+        raise NothingGranted  # what they had is gone
     return ours
+
+
+async def _record_grant(
+    parts: AppDependencies,
+    tx: Transaction,
+    scope: Scope,
+    person: ExternalPerson,
+    rights: GrantedRights,
+    found: ExternalSignIn,
+) -> None:
+    """What the provider's rules give somebody from now on, in the audit trail."""
+    detail = {
+        "provider": person.provider,
+        "subject": person.subject,
+        "fresh": found.fresh,
+        "workspaces": dict(rights.workspaces),
+        "tenant_role": rights.tenant_role,
+        "groups": list(rights.groups),
+    }
+    await parts.audit.record(tx, scope, "user.grant", found.user, detail=detail)
 
 
 async def _tenant_of(parts: AppDependencies, provider: OidcProvider) -> TenantId:
     if provider.tenant is not None:
-        return TenantId(provider.tenant)
+        return TenantId(str(provider.tenant))
     known = await parts.identity.credentials(parts.first_admin)
     if known is None:
         raise ProviderUnavailable(f"{provider.name}: whose people these are is not known; set its tenant")
     return known.tenant
+
+
+def _redirected(where: str) -> RedirectResponse:
+    return RedirectResponse(where, 303, headers={"Cache-Control": "no-store"})
 
 
 def _is_uuid(text: str) -> bool:

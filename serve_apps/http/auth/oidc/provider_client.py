@@ -46,7 +46,10 @@ class _Known:
 
 
 class OidcProviderClient:
-    """One provider. Redirects are not followed, answers not believed beyond a megabyte."""
+    """One provider. Redirects are not followed; documents and keys are not believed beyond a megabyte.
+
+    authlib takes httpx2 where that is installed, so its errors are those of httpx2.
+    """
 
     def __init__(
         self, provider: OidcProvider, clock: Callable[[], float], transport: httpx2.AsyncBaseTransport | None = None
@@ -65,12 +68,18 @@ class OidcProviderClient:
         value: ProviderMetadata = self._metadata.value
         return value
 
-    async def authorization_url(self, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
-        """Where a browser is sent to sign in. Raises ProviderUnavailable."""
+    async def authorization_url(
+        self, redirect_uri: str, state: str, nonce: str, verifier: str, *, asks: bool = False
+    ) -> str:
+        """Where a browser is sent to sign in; with `asks` its person is asked whoever they are signed in as.
+
+        Raises ProviderUnavailable.
+        """
         metadata = await self.metadata()
         async with self._oauth(metadata, redirect_uri) as client:
+            more = {"prompt": "select_account"} if asks else {}
             url, _ = client.create_authorization_url(
-                metadata.authorization_endpoint, state=state, code_verifier=verifier, nonce=nonce
+                metadata.authorization_endpoint, state=state, code_verifier=verifier, nonce=nonce, **more
             )
         return str(url)
 
@@ -87,7 +96,7 @@ class OidcProviderClient:
                 tokens = await client.fetch_token(metadata.token_endpoint, code=code, code_verifier=verifier)
         except AuthlibBaseError as error:
             raise SignInRefused(f"the provider refused the code: {str(error.error)[:100]}") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, AttributeError) as error:
             raise self._unavailable("token endpoint", error) from error
         token = tokens.get("id_token") if isinstance(tokens, Mapping) else None
         if not isinstance(token, str):

@@ -4,19 +4,21 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from cluster.basics.scope import Role, Scope
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import AUDIT, OPERATE
-from serve_apps.http.fields import DocumentInPath, Email, RequestBody
+from serve_apps.http.fields import DocumentInPath, Email, RequestBody, storable_text
 from serve_apps.http.routes.documents.uploads import check_readers, named_groups
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 MOST_READERS = 200
-Reader = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True, max_length=300)]
+Reader = Annotated[
+    str, StringConstraints(strip_whitespace=True, to_lower=True, max_length=300), AfterValidator(storable_text)
+]
 
 
 class ReadersRequest(RequestBody):
@@ -51,7 +53,8 @@ class AccessExplanation(BaseModel):
 async def change_readers(document_id: DocumentInPath, body: ReadersRequest, me: Me, parts: Its) -> DocumentReaders:
     """Change who may see a document with what came out of it: in search, answers, caches and exports, at once.
 
-    An operator changes documents that they see, an administrator every one.
+    An operator changes documents that they see, an administrator every one. 409 for a file of an archive or letter:
+    it has the readers of what it came out of.
     """
     readers = check_readers(body.readers)
     await parts.groups.require_names(me.scope, named_groups(readers))

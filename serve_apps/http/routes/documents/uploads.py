@@ -15,6 +15,7 @@ from fastapi import UploadFile
 
 from cluster.basics.errors import Invalid, TooLarge
 from cluster.state.db.postgres import Transaction
+from cluster.state.identity.groups import is_group_name
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.jobs import EnqueuedJob, JobId, JobLane
 from pipelines.documents.document import FailureReason, Unreadable, fingerprint_parts
@@ -28,9 +29,7 @@ from serve_apps.http.streams.sse import ENDS
 BLOCK = 1 << 20
 LOOK_SECONDS = 0.1  # between two looks at a job that somebody waits for
 GROUP_START = "group:"
-READER = re.compile(
-    r"user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin)|" + GROUP_START + r"[^\x00-\x1f\x7f,]{1,100}"
-)
+READER = re.compile(r"user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin)|group:.+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,9 @@ def check_readers(readers: Sequence[str]) -> list[str]:
     Raises Invalid: an entry is none of `user:<email>`, `group:<name>` and `role:<role>`.
     """
     for reader in readers:
-        if not READER.fullmatch(reader):
+        name = reader.lower().removeprefix(GROUP_START)
+        is_group = reader.lower().startswith(GROUP_START)
+        if not READER.fullmatch(reader.lower()) or not reader.isprintable() or (is_group and not is_group_name(name)):
             fix = "Name readers as user:<email>, group:<name> or role:<role>."
             raise Invalid(f"reader {reader[:80]!r}", fix=fix)
     return sorted({reader.lower() for reader in readers})

@@ -8,16 +8,25 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from cluster.basics.scope import UserId
+from cluster.state.identity.groups import LONGEST_NAME, is_group_name
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import AUDIT, BUILD, TENANT
 from serve_apps.http.fields import Limit, RequestBody, Skip, Text, storable_text
 
 router = APIRouter(route_class=GuardedRoute, tags=["accounts"])
 
+
+def _checked_name(name: str) -> str:
+    if not is_group_name(name):
+        raise ValueError("a group's name is printable, has no comma, and at most 100 characters")
+    return name
+
+
 GroupName = Annotated[
     str,
-    StringConstraints(strip_whitespace=True, to_lower=True, max_length=100, pattern=r"^[^\x00-\x1f\x7f,]+$"),
+    StringConstraints(strip_whitespace=True, to_lower=True, max_length=LONGEST_NAME),
     AfterValidator(storable_text),
+    AfterValidator(_checked_name),
 ]
 PartOfName = Annotated[Text | None, Query(max_length=100, description="Part of the name.")]
 
