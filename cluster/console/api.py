@@ -64,7 +64,7 @@ class ApiClient:
         """Sign in and keep the tokens; the answer has `must_change_password`."""
         body = {"email": email, "password": password}
         answer = _read_json(self._send_request("POST", "/api/auth/login", None, json=body))
-        self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
+        self._keep_tokens(answer)
         return answer
 
     def providers(self) -> list[JSON]:
@@ -76,12 +76,15 @@ class ApiClient:
         """Keep the tokens of a sign-in by a provider."""
         body = {"code": code, "verifier": verifier}
         answer = _read_json(self._send_request("POST", "/api/auth/oidc/redeem", None, json=body))
-        self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
+        self._keep_tokens(answer)
         return answer
 
     def change_password(self, old: str, new: str) -> None:
         """Choose a new password; the answer's tokens replace those that are void now."""
         answer = self.request("POST", "/api/auth/password", json={"current_password": old, "new_password": new})
+        self._keep_tokens(answer)
+
+    def _keep_tokens(self, answer: JSON) -> None:
         self.credentials.write(self.url, LoginTokens(answer["access_token"], answer["refresh_token"]))
 
     def request(self, method: str, path: str, **options: Any) -> JSON:

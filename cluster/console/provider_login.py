@@ -3,10 +3,8 @@
 import secrets
 import threading
 import webbrowser
-from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from time import monotonic
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -80,8 +78,10 @@ def sign_in_by_browser(
 
     Raises NoBrowserAnswer: it did not come, or with an error.
     """
+    from authlib.oauth2.rfc7636 import create_s256_code_challenge  # costs what every other command would wait for
+
     landing, verifier = _Landing(), secrets.token_urlsafe(48)
-    challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+    challenge = create_s256_code_challenge(verifier)
     with HTTPServer(("127.0.0.1", 0), landing.handler()) as server:
         back = f"http://127.0.0.1:{server.server_port}{PATH}"
         address = f"{url}{start}?{urlencode({'challenge': challenge, 'return_to': back})}"

@@ -71,9 +71,11 @@ Prose = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(stor
 Question = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000), AfterValidator(storable_text)
 ]
+LONGEST_EMAIL = 254
+EMAIL_PATTERN = r"^[^@\s,]+@[^@\s,]+$"
 Email = Annotated[
     str,
-    StringConstraints(strip_whitespace=True, to_lower=True, max_length=254, pattern=r"^[^@\s,]+@[^@\s,]+$"),
+    StringConstraints(strip_whitespace=True, to_lower=True, max_length=LONGEST_EMAIL, pattern=EMAIL_PATTERN),
     AfterValidator(storable_text),
 ]
 Password = Annotated[str, StringConstraints(min_length=1, max_length=1_000), AfterValidator(storable_text)]

@@ -1,12 +1,11 @@
 """Signing in by a provider: off to the API, which leads there, and back with a code for this browser alone."""
 
 import secrets
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode
 
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -44,11 +43,12 @@ def provider_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
 
     @router.get("/sso/start")
     async def sso_start(request: Request, provider: str = "", next: str = "") -> Response:
-        found = {one.name: one for one in await door.providers()}.get(provider)
+        known = {one.name: one for one in await door.providers()}
+        found = known.get(provider)
         if found is None:
-            return sign_in_page(next, "", NO_PROVIDER, await door.providers())
+            return sign_in_page(next, "", NO_PROVIDER, tuple(known.values()))
         verifier, next_ = secrets.token_urlsafe(48), return_address(next)
-        query = urlencode({"challenge": _challenge_of(verifier), "return_to": "console"})
+        query = urlencode({"challenge": create_s256_code_challenge(verifier), "return_to": "console"})
         answer = redirect_to(f"{found.start}?{query}")
         # Lax: the browser comes back from the provider's site, and has to bring it.
         kept: dict[str, Any] = {"max_age": SSO_SECONDS, "path": f"{PREFIX}/sso", "httponly": True, "samesite": "lax"}
@@ -73,11 +73,6 @@ def provider_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
         return answer
 
     return router
-
-
-def _challenge_of(verifier: str) -> str:
-    """S256 (RFC 7636, section 4.2)."""
-    return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 def _leading_on(where: str) -> Response:

@@ -11,13 +11,14 @@ from urllib.parse import quote, urlsplit
 import httpx
 import psycopg
 import pytest
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
 from cluster.basics.scope import Role
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
-from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow, challenge_of
+from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts, serve
 from tests.fakes.oidc_provider import (
     CLIENT_ID,
@@ -35,6 +36,7 @@ from tests.fakes.oidc_provider import (
 
 PUBLIC = "http://aos.test"
 VERIFIER = "a" * 43
+CHALLENGE = create_s256_code_challenge(VERIFIER)
 RULES = [
     {"value": "staff", "workspace": "w"},
     {"value": "bosses", "workspace": "w", "role": "operator", "tenant_role": "operator"},
@@ -58,7 +60,7 @@ class House:
         """The whole way with one browser; the answer to whoever redeems the code."""
         browser = self.browser()
         provider = self.corp if name == "corp" else self.other
-        url = await browser.depart(name, challenge_of(VERIFIER))
+        url = await browser.depart(name, CHALLENGE)
         told = landed(await browser.come_back(name, provider.consent(url) | brought))
         return await self.redeem(told.get("code", told.get("error", "")))
 
@@ -185,7 +187,7 @@ async def test_who_was_invited_and_comes_by_the_provider_has_no_first_password(h
 
 
 async def test_a_sign_in_that_begins_at_another_address_goes_to_the_public_one_first(house: House) -> None:
-    query = {"challenge": challenge_of(VERIFIER), "return_to": "console"}
+    query = {"challenge": CHALLENGE, "return_to": "console"}
     away = await house.api.client.get("/api/auth/oidc/corp/start", params=query, headers={"host": "10.0.0.7:8000"})
     assert away.headers["location"].startswith(f"{PUBLIC}/api/auth/oidc/corp/start?challenge=")
     assert "set-cookie" not in away.headers
@@ -198,7 +200,7 @@ async def test_many_answers_in_vain_from_one_address_are_held_up(house: House) -
     seen = []
     for _ in range(7):
         browser = house.browser()
-        url = await browser.depart("corp", challenge_of(VERIFIER))
+        url = await browser.depart("corp", CHALLENGE)
         seen.append((await browser.come_back("corp", house.corp.consent(url))).status_code)
     assert seen[0] == 303 and seen[-1] == 429
     assert len(await house.refusals()) == seen.count(303)
@@ -240,7 +242,7 @@ async def test_odd_answers_for_a_code_let_nobody_in(house: House, odd: Any) -> N
 async def test_elliptic_keys_and_a_program_on_this_machine(house: House) -> None:
     house.corp.key = ECKey.generate_key("P-256", {"kid": "curve", "use": "sig"})
     browser = house.browser()
-    url = await browser.depart("corp", challenge_of(VERIFIER), "http://127.0.0.1:8400/back")
+    url = await browser.depart("corp", CHALLENGE, "http://127.0.0.1:8400/back")
     answer = await browser.come_back("corp", house.corp.consent(url))
     assert answer.headers["location"].startswith("http://127.0.0.1:8400/back?code=")
     assert (await house.redeem(landed(answer)["code"])).status_code == 200
@@ -249,7 +251,7 @@ async def test_elliptic_keys_and_a_program_on_this_machine(house: House) -> None
 async def test_the_code_works_once_for_a_minute_and_for_whoever_asked(house: House) -> None:
     async def code() -> str:
         browser = house.browser()
-        brought = house.corp.consent(await browser.depart("corp", challenge_of(VERIFIER)))
+        brought = house.corp.consent(await browser.depart("corp", CHALLENGE))
         return landed(await browser.come_back("corp", brought))["code"]
 
     first = await code()
@@ -271,7 +273,7 @@ async def test_a_provider_that_is_away_or_odd_is_said_and_nothing_else_breaks(ho
         ("corp", "/api/auth/oidc/corp/start"),
         ("other", "/api/auth/oidc/other/start"),
     ]
-    query = {"challenge": challenge_of(VERIFIER), "return_to": "console"}
+    query = {"challenge": CHALLENGE, "return_to": "console"}
     for odd in ({"issuer": "https://else.example"}, {"token_endpoint": "http://corp.example/token"}, {"jwks_uri": ""}):
         house.corp.metadata = odd
         answer = await house.api.client.get("/api/auth/oidc/corp/start", params=query)
@@ -398,9 +400,8 @@ async def test_a_forged_answer_lets_nobody_in(house: House, name: str, admin_dsn
 async def test_a_codes_own_attacks(house: House) -> None:
     """Replayed, stolen, for another client, for another provider."""
     browser, thief = house.browser(), house.browser()
-    challenge = challenge_of(VERIFIER)
-    brought = house.corp.consent(await browser.depart("corp", challenge))
-    await thief.depart("corp", challenge)
+    brought = house.corp.consent(await browser.depart("corp", CHALLENGE))
+    await thief.depart("corp", CHALLENGE)
     stolen = await thief.come_back("corp", brought)
     assert stolen.status_code == 401, "it answers the sign-in of another browser"
     assert (await house.browser().come_back("corp", brought)).status_code == 401, "without a cookie"
@@ -410,15 +411,14 @@ async def test_a_codes_own_attacks(house: House) -> None:
     browser.client.cookies.update(cookies)
     assert landed(await browser.come_back("corp", brought)) == {"error": "sign_in_refused"}, "so is the code"
     forged = {"state": secrets.token_urlsafe(32), "code": "x"}
-    await browser.depart("corp", challenge)
+    await browser.depart("corp", CHALLENGE)
     assert (await browser.come_back("corp", forged)).status_code == 401
 
 
 async def test_providers_are_not_mixed_up(house: House) -> None:
     """RFC 9207: what one provider answers is not taken for another's, by cookie, by path, or by what it says itself."""
     browser = house.browser()
-    challenge = challenge_of(VERIFIER)
-    url = await browser.depart("corp", challenge)
+    url = await browser.depart("corp", CHALLENGE)
     cookies = dict(browser.client.cookies)
     brought = house.corp.consent(url)
     swapped = house.browser()
@@ -426,7 +426,7 @@ async def test_providers_are_not_mixed_up(house: House) -> None:
     assert (await swapped.come_back("other", brought)).status_code == 401
     assert landed(await browser.come_back("corp", brought | {"iss": house.other.url})) == {"error": "sign_in_refused"}
     house.other.metadata = {"authorization_response_iss_parameter_supported": True}
-    url = await browser.depart("other", challenge)
+    url = await browser.depart("other", CHALLENGE)
     assert landed(await browser.come_back("other", house.other.consent(url))) == {"error": "sign_in_refused"}
     assert [why for _, why in await house.refusals()] == ["iss: another provider answers (RFC 9207)"] * 2
     assert quote(f"{PUBLIC}/api/auth/oidc/other/callback", safe="") in url, "each has a place of its own"
@@ -446,7 +446,7 @@ async def test_providers_are_not_mixed_up(house: House) -> None:
     ],
 )
 async def test_a_browser_is_sent_nowhere_else(house: House, where: str) -> None:
-    query = {"challenge": challenge_of(VERIFIER), "return_to": where}
+    query = {"challenge": CHALLENGE, "return_to": where}
     answer = await house.api.client.get("/api/auth/oidc/corp/start", params=query)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
     assert "location" not in answer.headers
@@ -455,7 +455,7 @@ async def test_a_browser_is_sent_nowhere_else(house: House, where: str) -> None:
 async def test_what_the_person_refuses_comes_back_as_an_error(house: House) -> None:
     house.corp.answer = {"error": "access_denied", "code": ""}
     browser = house.browser()
-    url = await browser.depart("corp", challenge_of(VERIFIER))
+    url = await browser.depart("corp", CHALLENGE)
     answer = await browser.come_back("corp", house.corp.consent(url))
     assert (
         landed(answer) == {"error": "sign_in_refused"} and urlsplit(answer.headers["location"]).path == "/console/sso"
@@ -492,7 +492,7 @@ async def test_email_verified_is_said_of_the_address_and_of_nothing_else(house: 
 
 
 async def test_the_cookie_goes_where_it_belongs(house: House) -> None:
-    query = {"challenge": challenge_of(VERIFIER), "return_to": "console"}
+    query = {"challenge": CHALLENGE, "return_to": "console"}
     cookie = (await house.api.client.get("/api/auth/oidc/corp/start", params=query)).headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=lax" in cookie and "Path=/api/auth/oidc/corp" in cookie
     assert (

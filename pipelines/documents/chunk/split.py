@@ -17,7 +17,7 @@ from pipelines.documents.chunk.packing import ChunkDraft
 from pipelines.documents.chunk.pieces import DocumentOutline, TextPiece, build_outline
 from pipelines.documents.chunk.rulers import TokenEnds, choose_ruler
 from pipelines.documents.chunk.strategies import NEEDING_VECTORS, STRATEGIES, Chunking, ChunkingInput
-from pipelines.documents.document import Box, Chunk, Page, PageBox, ParentPassage, Span, Word, bounding_box
+from pipelines.documents.document import Chunk, Page, PageBox, ParentPassage, Span, Word, bounding_box
 
 VERSION = 1
 _COMMON = ("strategy", "size")
@@ -53,11 +53,11 @@ class PageGeometry:
             if word.start >= span.end:
                 break
             if line and self._breaks_line(line[-1], word):
-                yield PageBox(span.page, _bounding_box(line))
+                yield PageBox(span.page, bounding_box([word.box for word in line]))
                 line = []
             line.append(word)
         if line:
-            yield PageBox(span.page, _bounding_box(line))
+            yield PageBox(span.page, bounding_box([word.box for word in line]))
 
     def _breaks_line(self, last: Word, word: Word) -> bool:
         """A new line in the text, or a word that stands above or below."""
@@ -65,10 +65,6 @@ class PageGeometry:
             return True
         middle = (word.box.y0 + word.box.y1) / 2
         return not last.box.y0 <= middle <= last.box.y1
-
-
-def _bounding_box(words: Sequence[Word]) -> Box:
-    return bounding_box([word.box for word in words])
 
 
 def split_pages(

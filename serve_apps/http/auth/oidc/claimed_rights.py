@@ -10,11 +10,10 @@ from cluster.state.identity.external_accounts import ExternalPerson, GrantedRigh
 from cluster.state.identity.groups import is_group_name
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.oidc.problems import SignInRefused
+from serve_apps.http.fields import EMAIL_PATTERN, LONGEST_EMAIL
 
 EVERYBODY = "*"
 MOST_GROUPS = 500
-LONGEST_EMAIL = 254
-_EMAIL = re.compile(r"[^@\s,]+@[^@\s,]+")
 
 
 class DomainRefused(SignInRefused):
@@ -29,7 +28,7 @@ def claimed_person(provider: OidcProvider, claims: Mapping[str, Any]) -> Externa
     Raises DomainRefused.
     """
     said = next(claim_values(claims, provider.email_claim), "").strip().lower()
-    usable = _EMAIL.fullmatch(said) is not None and len(said) <= LONGEST_EMAIL and said.isprintable()
+    usable = re.fullmatch(EMAIL_PATTERN, said) is not None and len(said) <= LONGEST_EMAIL and said.isprintable()
     # `email_verified` is said of the claim `email` and of no other.
     vouched = provider.trust_email or (provider.email_claim == "email" and claims.get("email_verified") is True)
     email = said if usable and vouched else None

@@ -6,6 +6,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
@@ -26,13 +27,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its
 from serve_apps.http.auth.login_routes import check_login_scope, start_session
 from serve_apps.http.auth.oidc.claimed_rights import claimed_person, claimed_rights
 from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
-from serve_apps.http.auth.oidc.sign_in_flow import (
-    ATTEMPT_SECONDS,
-    CONSOLE_PATH,
-    HANDOFF_SECONDS,
-    SignInAttempt,
-    challenge_of,
-)
+from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, CONSOLE_PATH, HANDOFF_SECONDS, SignInAttempt
 from serve_apps.http.auth.permissions import PUBLIC
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
@@ -127,15 +122,15 @@ async def callback(
     await parts.throttle.check(address)
     told: dict[str, str]
     try:
+        tenant = await _tenant_of(parts, of)
         if error and not code:
             told = {"error": SignInRefused.code}  # its person has changed their mind, or it has nobody for us
         else:
-            told = {"code": await _accept(parts, attempt, await _tenant_of(parts, of), code, iss)}
+            told = {"code": await _accept(parts, attempt, tenant, code, iss)}
     except (SignInRefused, Forbidden) as refused:
         await parts.throttle.failed(address)
         why = {"provider": provider, "code": refused.code, "why": str(refused)[:300].replace("\0", "\ufffd")}
-        scope = Scope(await _tenant_of(parts, of), NO_WORKSPACE)
-        await parts.audit.denied(scope, "session.begin", f"provider {provider}", why)
+        await parts.audit.denied(Scope(tenant, NO_WORKSPACE), "session.begin", f"provider {provider}", why)
         told = {"error": refused.code}
     except ProviderUnavailable as away:
         told = {"error": away.code}
@@ -149,7 +144,7 @@ async def redeem(body: RedeemRequest, parts: Its) -> Session:
     """Tokens for the code of a sign-in, which works once, within a minute, for whoever began it."""
     tenant, _, _ = body.code.partition(".")
     handoff = await parts.external.spend(TenantId(tenant), secret_hash(body.code)) if _is_uuid(tenant) else None
-    right = handoff is not None and secrets.compare_digest(handoff.challenge, challenge_of(body.verifier))
+    right = handoff is not None and secrets.compare_digest(handoff.challenge, create_s256_code_challenge(body.verifier))
     if handoff is None or not right or handoff.expires <= parts.clock():
         raise SignInRefused
     member = await parts.identity.member(TenantId(tenant), handoff.user)
@@ -169,10 +164,9 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
     uri = flow.redirect_uri(of.name)
     claims = await client.claims_of(code, uri, attempt.nonce, attempt.verifier, now.timestamp())
     person, rights = claimed_person(of, claims), claimed_rights(of, claims)
-    unknown = await parts.passwords.hash(secrets.token_urlsafe(32))
     ours = f"{tenant}.{secrets.token_urlsafe(32)}"
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
-        found = await parts.external.sign_in(tx, tenant, person, rights, unknown=unknown, now=now)
+        found = await parts.external.sign_in(tx, tenant, person, rights, unknown=parts.passwords.nobodys, now=now)
         if found.fresh and not found.granted:
             raise NothingGranted  # nothing of them stays
         if found.fresh or found.changed:

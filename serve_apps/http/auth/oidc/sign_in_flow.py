@@ -2,11 +2,9 @@
 
 import re
 import secrets
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from hashlib import sha256
 from hmac import compare_digest
 
 from cluster.basics.errors import Invalid
@@ -94,8 +92,3 @@ class SignInFlow:
         if attempt.provider != provider or not compare_digest(attempt.state.encode(), state.encode("utf-8", "replace")):
             raise SignInRefused("it answers another sign-in")
         return attempt
-
-
-def challenge_of(verifier: str) -> str:
-    """S256 of a verifier (RFC 7636, section 4.2)."""
-    return urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()

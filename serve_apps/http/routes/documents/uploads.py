@@ -29,7 +29,7 @@ from serve_apps.http.streams.sse import ENDS
 BLOCK = 1 << 20
 LOOK_SECONDS = 0.1  # between two looks at a job that somebody waits for
 GROUP_START = "group:"
-READER = re.compile(r"user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin)|group:.+")
+PERSON_OR_ROLE = re.compile(r"user:[^@\s]+@[^@\s]+|role:(viewer|developer|operator|admin)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,16 @@ def check_readers(readers: Sequence[str]) -> list[str]:
     Raises Invalid: an entry is none of `user:<email>`, `group:<name>` and `role:<role>`.
     """
     for reader in readers:
-        name = reader.lower().removeprefix(GROUP_START)
-        is_group = reader.lower().startswith(GROUP_START)
-        if not READER.fullmatch(reader.lower()) or not reader.isprintable() or (is_group and not is_group_name(name)):
+        if not _is_reader(reader.lower()):
             fix = "Name readers as user:<email>, group:<name> or role:<role>."
             raise Invalid(f"reader {reader[:80]!r}", fix=fix)
     return sorted({reader.lower() for reader in readers})
+
+
+def _is_reader(reader: str) -> bool:
+    if reader.startswith(GROUP_START):
+        return is_group_name(reader.removeprefix(GROUP_START))
+    return PERSON_OR_ROLE.fullmatch(reader) is not None and reader.isprintable()
 
 
 def named_groups(readers: Sequence[str]) -> list[str]:
