@@ -30,6 +30,8 @@ class Scope:
     principals: tuple[str, ...] = ()
     user: UserId | None = None  # who acts, None for the system itself
     role: Role = Role.VIEWER  # decides which routes are allowed
+    # What the user has shown: `session:<login>` or `key:<id>`; None where nobody is there, such as by the clock.
+    credential: str | None = None
 
     @property
     def keys(self) -> dict[str, str]:

@@ -253,7 +253,7 @@ class TurnRuntime:
             ),
             audit=base.audit,
             telemetry=base.telemetry,
-            admit=RightsCheck(identity, base.audit).narrow_turn,
+            admit=RightsCheck(identity, base.audit).carry,
             say=asking(base.memory),
         )
         self.carrier = InProcessCarrier(self.runner)

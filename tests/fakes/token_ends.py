@@ -34,15 +34,20 @@ TOOLS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version"
 
 @dataclass
 class Victim:
-    """Somebody who is signed in everywhere with one login, and an administrator beside them."""
+    """Somebody who is signed in everywhere with one login, and an administrator beside them.
+
+    `url` is the replica whose doors are open, `ends_at` the one at which the login is ended.
+    """
 
     url: str
+    ends_at: str
     dsn: str
     email: str
     user: str
     grant: Mapping[str, Any]
     admin: httpx.AsyncClient
     key: str = ""
+    group: str = ""
     console: ConsoleSession | None = field(default=None, repr=False)
 
     @property
@@ -55,7 +60,7 @@ class Victim:
 
     async def post(self, path: str, body: Any, token: str | None = None) -> httpx.Response:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        async with httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30) as client:
+        async with httpx.AsyncClient(base_url=self.ends_at, headers=headers, timeout=30) as client:
             return (await client.post(path, json=body)).raise_for_status()
 
 
@@ -75,7 +80,7 @@ async def _logout(one: Victim) -> None:
 async def _reuse(one: Victim) -> None:
     body = {"refresh_token": one.grant["refresh_token"]}
     await one.post("/api/auth/refresh", body)
-    async with httpx.AsyncClient(base_url=one.url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=one.ends_at, timeout=30) as client:
         assert (await client.post("/api/auth/refresh", json=body)).status_code == 401
 
 
@@ -105,6 +110,10 @@ async def _key(one: Victim) -> None:
     (await one.admin.delete(f"/api/api-keys/{found['id']}")).raise_for_status()
 
 
+async def _group(one: Victim) -> None:
+    (await one.admin.delete(f"/api/groups/{one.group}/members/{one.user}")).raise_for_status()
+
+
 WAYS: Mapping[str, Callable[[Victim], Awaitable[None]]] = {
     "password changed": _password,
     "password reset": _reset,
@@ -116,8 +125,10 @@ WAYS: Mapping[str, Callable[[Victim], Awaitable[None]]] = {
     "sessions ended by an administrator": _sign_out,
     "tenant removed": _tenant,
     "API key revoked": _key,
+    "group left": _group,
 }
 OF_KEYS = {"API key revoked"}
+OF_GROUPS = {"group left"}  # what is open ends; who comes anew has the rights that are left
 
 
 def parts_for(app_dsn: str, folder: Path, pause: float = PAUSE_SECONDS) -> AppDependencies:
@@ -130,7 +141,7 @@ def parts_for(app_dsn: str, folder: Path, pause: float = PAUSE_SECONDS) -> AppDe
 
 
 async def seconds_until_refused(
-    way: str, url: str, admin_dsn: str, trusted: float = TRUSTED_SECONDS
+    way: str, url: str, admin_dsn: str, trusted: float = TRUSTED_SECONDS, *, ends_at: str | None = None
 ) -> dict[str, float | None]:
     """End a token in one way, with everything open that it opens.
 
@@ -139,12 +150,14 @@ async def seconds_until_refused(
         url: of an API made of `parts_for`.
         admin_dsn: of its database's owner.
         trusted: how long the console does not ask.
+        ends_at: another replica, at which it is ended; the same one where left out.
 
     Returns:
         By door, seconds until it refused or had closed; None where it did not within PATIENCE.
     """
     office = open_office(admin_dsn)
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+    ends_at = ends_at or url
+    async with httpx.AsyncClient(base_url=ends_at, timeout=30) as client:
 
         async def login(role: Role) -> dict[str, Any]:
             body = {"email": office.emails[role], "password": PASSWORD}
@@ -152,16 +165,19 @@ async def seconds_until_refused(
 
         grant, boss = await login(Role.OPERATOR), await login(Role.ADMIN)
         async with httpx.AsyncClient(
-            base_url=url, headers={"Authorization": f"Bearer {boss['access_token']}"}, timeout=30
+            base_url=ends_at, headers={"Authorization": f"Bearer {boss['access_token']}"}, timeout=30
         ) as admin:
-            one = Victim(url, admin_dsn, office.emails[Role.OPERATOR], grant["user_id"], grant, admin)
+            one = Victim(url, ends_at, admin_dsn, office.emails[Role.OPERATOR], grant["user_id"], grant, admin)
             if way in OF_KEYS:
                 made = await one.post("/api/api-keys", {"name": "robot"}, grant["access_token"])
                 one.key = made.json()["key"]
-            return await _doors(one, WAYS[way], trusted)
+            if way in OF_GROUPS:
+                one.group = (await admin.post("/api/groups", json={"name": "crane"})).raise_for_status().json()["id"]
+                (await admin.put(f"/api/groups/{one.group}/members/{one.user}")).raise_for_status()
+            return await _doors(one, way, trusted)
 
 
-async def _doors(one: Victim, end: Callable[[Victim], Awaitable[None]], trusted: float) -> dict[str, float | None]:
+async def _doors(one: Victim, way: str, trusted: float) -> dict[str, float | None]:
     scan = await one.post("/api/documents/batch-scan", {"path": "."}, one.shown)
     job = scan.json()["job_id"]
     streams = {
@@ -170,6 +186,7 @@ async def _doors(one: Victim, end: Callable[[Victim], Awaitable[None]], trusted:
         "SSE of /v1, open": _stream(one, "POST", "/v1/chat/completions", _completion()),
         "WebSocket, open": _socket(one),
         "MCP, open": _stream(one, "POST", "/mcp", _call("chat", {"agent": "Clerk", "message": "hi"})),
+        "HTTP, unanswered": _unanswered(one),
     }
     tasks: dict[str, asyncio.Future[None]] = {
         name: asyncio.ensure_future(anext(stream)) for name, stream in streams.items()
@@ -186,9 +203,11 @@ async def _doors(one: Victim, end: Callable[[Victim], Awaitable[None]], trusted:
         }
         if not one.key:  # the console knows no keys
             doors["console"] = console
+        if way in OF_GROUPS:
+            doors = {}
         for name, door in doors.items():
             assert not await door(), f"{name} was shut before"
-        await end(one)
+        await WAYS[way](one)
         began = time.monotonic()
         waits = {name: _until(door, began) for name, door in doors.items()}
         waits |= {name: _until_closed(stream, began) for name, stream in streams.items()}
@@ -224,6 +243,16 @@ async def _stream(one: Victim, method: str, path: str, body: Any = None) -> Asyn
             yield None
             async for _ in answer.aiter_raw():
                 pass
+
+
+async def _unanswered(one: Victim) -> AsyncIterator[None]:
+    """A request that takes long: whoever sent it gets a refusal and no answer."""
+    async with one.client() as client:
+        asked = asyncio.create_task(client.post("/api/chat/Clerk", json={"message": "hi", "stream": False}))
+        await asyncio.sleep(0.3)
+        assert not asked.done()
+        yield None
+        assert (await asked).status_code == 401
 
 
 async def _socket(one: Victim) -> AsyncIterator[None]:

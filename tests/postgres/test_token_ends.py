@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -21,7 +21,7 @@ from cluster.state.identity.identity import IdentityStore, WorkspaceMember
 from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded, RevocationWatch, revocation_event
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts
 from tests.fakes.listening import listening
-from tests.fakes.token_ends import LIMIT_SECONDS, WAYS, parts_for, seconds_until_refused
+from tests.fakes.token_ends import LIMIT_SECONDS, OF_GROUPS, PATIENCE, WAYS, parts_for, seconds_until_refused
 
 MEMBER = WorkspaceMember(TenantId("t"), WorkspaceId("w"), UserId("u"), "a@b.example", Role.VIEWER, Role.VIEWER)
 
@@ -42,12 +42,30 @@ async def test_every_way_to_end_a_token_shuts_every_door(url: str, admin_dsn: st
         if seconds is None or seconds > LIMIT_SECONDS
     }
     assert late == {}
-    assert all(len(table) >= 9 for table in tables)
+    assert all(len(table) >= (6 if way in OF_GROUPS else 10) for way, table in zip(WAYS, tables, strict=True))
 
 
 async def login(api: Api, email: str) -> dict[str, Any]:
     answer = await api.client.post("/api/auth/login", json={"email": email, "password": PASSWORD})
     return dict(answer.raise_for_status().json())
+
+
+async def test_what_ends_at_one_replica_ends_at_the_other(
+    app_dsn: str, admin_dsn: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """Two gateways on one database: streams, sockets, MCP and the console at one, the end of the token at the other."""
+    with (
+        listening(parts_for(app_dsn, tmp_path)) as here,
+        listening(parts_for(app_dsn, tmp_path)) as there,
+    ):
+        tables = await asyncio.gather(
+            *(seconds_until_refused(way, here, admin_dsn, trusted=2.0, ends_at=there) for way in WAYS)
+        )
+    found = {(way, door): seconds for way, table in zip(WAYS, tables, strict=True) for door, seconds in table.items()}
+    slowest = max(PATIENCE if seconds is None else seconds for seconds in found.values())
+    record_property("slowest refusal at another replica, s", round(slowest, 2))
+    record_property("ways and doors at another replica", f"{len(WAYS)} ways, {len(found)} doors")
+    assert slowest <= LIMIT_SECONDS, {name: seconds for name, seconds in found.items() if (seconds or 9) > 5}
 
 
 async def test_other_sessions_of_the_same_user_go_on(api: Api, office: Office) -> None:

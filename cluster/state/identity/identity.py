@@ -64,7 +64,21 @@ class WorkspaceMember:
     def scope(self) -> Scope:
         """The scope of this member's reads."""
         principals = (f"user:{self.email}", f"role:{self.role}", *(f"group:{name}" for name in self.groups))
-        return Scope(self.tenant, self.workspace, principals, self.user, self.role)
+        shown = f"key:{self.key}" if self.key else f"session:{self.session}" if self.session else None
+        return Scope(self.tenant, self.workspace, principals, self.user, self.role, shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How it stands with somebody who began something.
+
+    Attributes:
+        member: with their rights of now; None where they are disabled, gone or no member any more.
+        ended: the login was ended, or the API key revoked, by which they began it; not that it ran out.
+    """
+
+    member: WorkspaceMember | None
+    ended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +137,16 @@ class IdentityStore(SqlStore, queries="identity.sql"):
         async with self._db.transaction(_tenant_scope(tenant)) as tx:
             row = await tx.one(self._sql["member"], user=user, tenant=tenant, workspace=workspace, **_ANY)
         return None if row is None else _as_member(row)
+
+    async def standing(self, scope: Scope) -> Standing:
+        """Of the scope's user, which it has, in its workspace and by the credential that they have shown."""
+        kind, _, shown = (scope.credential or "").partition(":")
+        named = {"user": scope.user, "tenant": scope.tenant}
+        async with self._db.transaction(_tenant_scope(scope.tenant)) as tx:
+            row = await tx.one(self._sql["member"], **named, workspace=scope.workspace, **_ANY)
+            given = {"session": None, "key": None} | ({kind: shown} if kind else {})
+            ended = await tx.only(self._sql["credential_ended"], **named, **given) if kind else {"ended": False}
+        return Standing(None if row is None else _as_member(row), ended["ended"])
 
     async def member_by_token(
         self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None, session: str, version: int

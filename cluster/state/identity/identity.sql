@@ -21,6 +21,12 @@ where u.id = %(user)s and u.tenant_id = %(tenant)s and not u.disabled
       where r.family = %(session)s::uuid and r.user_id = u.id and r.tenant_id = u.tenant_id and r.ended_at is null))
 order by w.created_at, w.id limit 1;
 
+-- credential_ended: Whether a user's login was ended or their API key revoked; one that only ran out was not.
+select exists (select from refresh_tokens r where r.family = %(session)s::uuid
+               and r.user_id = %(user)s and r.tenant_id = %(tenant)s and r.ended_at is not null)
+    or exists (select from api_keys k where k.id = %(key)s::uuid
+               and k.user_id = %(user)s and k.tenant_id = %(tenant)s and k.revoked_at is not null) as ended;
+
 -- key: A living API key, and whether its last use was long enough ago to be written down.
 select id, role, workspace_id, coalesce(last_used_at < now() - interval '1 minute', true) as unwritten from api_keys
 where id = %(key)s and tenant_id = %(tenant)s and revoked_at is null;

@@ -36,7 +36,7 @@ BACKGROUND = 8  # runs without a reader at a time
 Kept = Callable[[], Awaitable[None]]
 Remember = Callable[[Transaction, Turn, TurnOutcome], Awaitable[Kept | None]]
 Say = Callable[[Turn, Transaction, str], Awaitable[None]]
-Admit = Callable[[Turn], Awaitable[Turn]]
+Admit = Callable[[Turn, Callable[[Turn], Awaitable[TurnOutcome]]], Awaitable[TurnOutcome]]
 _log = logging.getLogger("aos.agents")
 
 
@@ -68,8 +68,9 @@ class TurnRunner:
     ) -> None:
         """`owner`: who claims, for people. `remember`: stores the answer in its conversation, in the transaction that
         completes the run. `audit`: each execution of an agent is a line of the trail, written with the run's end.
-        `say`: stores a question in its conversation, in the transaction in which the run begins to wait. `admit`: the
-        turn with the rights that its user still has, whenever it is begun or resumed.
+        `say`: stores a question in its conversation, in the transaction in which the run begins to wait. `admit`:
+        hands the turn over with the rights that its user still has, whenever it is begun or resumed, and ends it when
+        they lose some.
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
@@ -222,7 +223,8 @@ async def carried_out(
     """The turn from its first event to its outcome, whose trace begins with what was remembered for it."""
     emit_opening(turn, journal)
     with tracer.trace_turn(turn) as ended:
-        outcome = await handler(turn if admit is None else await admit(turn), journal)
+        carry = partial(handler, journal=journal)
+        outcome = await (carry(turn) if admit is None else admit(turn, carry))
         ended(outcome)
     line = turn.options.get(RECALLED)
     return outcome if line is None else replace(outcome, trace=(line, *outcome.trace))

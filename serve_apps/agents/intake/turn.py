@@ -51,4 +51,4 @@ def load_scope(found: Mapping[str, Any]) -> Scope:
     """The inverse."""
     user = None if found["user"] is None else UserId(found["user"])
     tenant, workspace = TenantId(found["tenant"]), WorkspaceId(found["workspace"])
-    return Scope(tenant, workspace, tuple(found["principals"]), user, Role(found["role"]))
+    return Scope(tenant, workspace, tuple(found["principals"]), user, Role(found["role"]), found.get("credential"))

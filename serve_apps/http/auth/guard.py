@@ -15,12 +15,20 @@ from cluster.basics.scope import WorkspaceId
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.agents.intake.rights import NoMember
 from serve_apps.http.auth.permissions import AccessRule, RouteKey, access_rule, check_access
-from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded, Look, WatchedResponse, is_streaming
+from serve_apps.http.auth.revocation import (
+    AuthenticatedCaller,
+    CredentialEnded,
+    Look,
+    RevocationWatch,
+    WatchedResponse,
+    is_streaming,
+)
 from serve_apps.http.auth.tokens import KEY_START
 from serve_apps.http.content_disposition import FormRequest
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
 from serve_apps.http.problems import PasswordChangeRequired, ScopeMismatch
+from serve_apps.http.streams.response import first_of
 from skills.framework.credentials import CredentialForbidden
 
 # For the document of the API only: the check itself is below, and runs before FastAPI parses a body.
@@ -55,7 +63,7 @@ class GuardedRoute(APIRoute):
             entry = await _authorize_request(request, path, access)
             member = request.state.member = entry.member
             try:
-                response = await handler(request)
+                response = await _while_held(handler(request), parts_of(request).watch, entry, path)
                 # What goes on after this must not outlive the credential that began it.
                 return WatchedResponse(response, parts_of(request).watch, entry) if is_streaming(response) else response
             except Forbidden as error:
@@ -63,6 +71,19 @@ class GuardedRoute(APIRoute):
                 raise
 
         return guarded
+
+
+async def _while_held(
+    handling: Coroutine[Any, Any, Response], watch: RevocationWatch, entry: AuthenticatedCaller, path: str
+) -> Response:
+    """The answer, unless the credential that asked for it ends before it is there. Raises CredentialEnded."""
+    if path == PASSWORD_ROUTE:  # which ends it itself
+        return await handling
+    async with first_of(handling, watch.ended(entry)) as (answering, _):
+        if not answering.done():
+            raise CredentialEnded
+        response: Response = answering.result()
+        return response
 
 
 def _in_own_scope(endpoint: Endpoint) -> Endpoint:
