@@ -61,6 +61,9 @@ class AuditLog(SqlStore, queries="audit.sql"):
         `action` is `noun.verb`, such as `document.delete`, and `object_` the id that it was done to; `detail` has facts
         worth keeping, never a secret.
         """
+        kind, _, key = (scope.credential or "").partition(":")
+        if kind == "service":  # it says for whom it acts, and is answerable for that
+            detail = {**(detail or {}), "service_key": key}
         acted = {"actor": scope.user or "worker", "action": action, "object": object_, "outcome": outcome}
         row = await tx.one(self._sql["record"], **acted, detail=Jsonb(detail or {}))
         return 0 if row is None else int(row["seq"])

@@ -223,6 +223,7 @@ class ApiKey(BaseModel):
     name: str
     prefix: str
     role: Role
+    may_impersonate: bool
     user_id: UUID
     created_at: datetime
     last_used_at: datetime | None
@@ -235,6 +236,7 @@ class NewApiKey(BaseModel):
     name: str
     key: str
     role: Role
+    may_impersonate: bool
     created_at: datetime
 
 

@@ -54,10 +54,7 @@ async def test_what_ends_at_one_replica_ends_at_the_other(
     app_dsn: str, admin_dsn: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     """Two gateways on one database: streams, sockets, MCP and the console at one, the end of the token at the other."""
-    with (
-        listening(parts_for(app_dsn, tmp_path)) as here,
-        listening(parts_for(app_dsn, tmp_path)) as there,
-    ):
+    with listening(parts_for(app_dsn, tmp_path)) as here, listening(parts_for(app_dsn, tmp_path)) as there:
         tables = await asyncio.gather(
             *(seconds_until_refused(way, here, admin_dsn, trusted=2.0, ends_at=there) for way in WAYS)
         )

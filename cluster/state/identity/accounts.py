@@ -167,10 +167,20 @@ class AccountStore(SqlStore, queries="identity.sql"):
             return await tx.all(self._sql["keys"], **scope.keys, user=owner, skip=skip, limit=limit)
 
     async def add_key(
-        self, tx: Transaction, scope: Scope, name: str, role: Role, prefix: str, secret: str, session: str | None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        name: str,
+        role: Role,
+        prefix: str,
+        secret: str,
+        session: str | None,
+        *,
+        impersonate: bool = False,
     ) -> Row:
-        """Remember a key by its hash, and the session in which it was made."""
+        """Remember a key by its hash, the session in which it was made, and whether it may act for people."""
         key = {"name": name, "role": role, "prefix": prefix, "hash": secret_hash(secret), "session": session}
+        key["impersonate"] = impersonate
         return await tx.only(self._sql["add_key"], **scope.keys, user=scope.user, **key)
 
     async def revoke_key(self, tx: Transaction, scope: Scope, key: str, owner: UserId | None) -> None:

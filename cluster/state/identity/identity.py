@@ -45,6 +45,8 @@ class WorkspaceMember:
         session: the login that the access token descends from; None for a key and for who has shown no token.
         token_version: what an access token of the user has to carry to be good.
         groups: names of the groups of the tenant that the user belongs to.
+        may_impersonate: the API key may act for people of its workspace.
+        by_service: the API key is a front end's, which acts for this person.
     """
 
     tenant: TenantId
@@ -59,12 +61,15 @@ class WorkspaceMember:
     session: str | None = None
     token_version: int = field(default=0, compare=False)
     groups: tuple[str, ...] = ()
+    may_impersonate: bool = False
+    by_service: bool = False
 
     @property
     def scope(self) -> Scope:
         """The scope of this member's reads."""
         principals = (f"user:{self.email}", f"role:{self.role}", *(f"group:{name}" for name in self.groups))
-        shown = f"key:{self.key}" if self.key else f"session:{self.session}" if self.session else None
+        by_key = f"{'service' if self.by_service else 'key'}:{self.key}"
+        shown = by_key if self.key else f"session:{self.session}" if self.session else None
         return Scope(self.tenant, self.workspace, principals, self.user, self.role, shown)
 
 
@@ -144,7 +149,7 @@ class IdentityStore(SqlStore, queries="identity.sql"):
         named = {"user": scope.user, "tenant": scope.tenant}
         async with self._db.transaction(_tenant_scope(scope.tenant)) as tx:
             row = await tx.one(self._sql["member"], **named, workspace=scope.workspace, **_ANY)
-            given = {"session": None, "key": None} | ({kind: shown} if kind else {})
+            given = {"session": shown if kind == "session" else None, "key": None if kind == "session" else shown}
             ended = await tx.only(self._sql["credential_ended"], **named, **given) if kind else {"ended": False}
         return Standing(None if row is None else _as_member(row), ended["ended"])
 
@@ -176,6 +181,30 @@ class IdentityStore(SqlStore, queries="identity.sql"):
             if key["unwritten"]:
                 await tx.run(self._sql["touch_key"], **named)
         return _as_member(row, key)
+
+    async def member_by_service(self, secret: str, email: str) -> WorkspaceMember | None:
+        """A person of a key's workspace for whom the key acts; None where the key may not, or nobody has the address.
+
+        They have no more rights than both, none across the tenant, and their own groups.
+        """
+        owner = await self.member_by_key(secret)
+        if owner is None or not owner.may_impersonate:
+            return None
+        async with self._db.transaction(_tenant_scope(owner.tenant)) as tx:
+            found = await tx.one(self._sql["user_by_email"], email=email, tenant=owner.tenant)
+            whom = {"user": found["id"], "tenant": owner.tenant, "workspace": owner.workspace} if found else None
+            row = None if whom is None else await tx.one(self._sql["member"], **whom, **_ANY)
+        if row is None:
+            return None
+        person = _as_member(row)
+        return replace(
+            person,
+            role=least_role(person.role, owner.role),
+            tenant_role=Role.VIEWER,
+            must_change_password=False,  # none was shown
+            key=owner.key,
+            by_service=True,
+        )
 
     async def remember(self, tx: Transaction, member: WorkspaceMember, refresh: RefreshToken, now: datetime) -> None:
         """Keep a refresh token's hash, and forget the user's that ran out."""
@@ -252,6 +281,7 @@ def _as_member(row: Row, key: Row | None = None) -> WorkspaceMember:
         tenant_role=tenant_role,
         must_change_password=row["must_change_password"],
         key=None if key is None else str(key["id"]),
+        may_impersonate=key is not None and key["may_impersonate"],
         first_tenant=row["first_tenant"],
         token_version=row["token_version"],
         groups=tuple(row["groups"]),

@@ -24,11 +24,11 @@ order by w.created_at, w.id limit 1;
 -- credential_ended: Whether a user's login was ended or their API key revoked; one that only ran out was not.
 select exists (select from refresh_tokens r where r.family = %(session)s::uuid
                and r.user_id = %(user)s and r.tenant_id = %(tenant)s and r.ended_at is not null)
-    or exists (select from api_keys k where k.id = %(key)s::uuid
-               and k.user_id = %(user)s and k.tenant_id = %(tenant)s and k.revoked_at is not null) as ended;
+    or exists (select from api_keys k
+               where k.id = %(key)s::uuid and k.tenant_id = %(tenant)s and k.revoked_at is not null) as ended;
 
 -- key: A living API key, and whether its last use was long enough ago to be written down.
-select id, role, workspace_id, coalesce(last_used_at < now() - interval '1 minute', true) as unwritten from api_keys
+select id, role, workspace_id, may_impersonate, coalesce(last_used_at < now() - interval '1 minute', true) as unwritten from api_keys
 where id = %(key)s and tenant_id = %(tenant)s and revoked_at is null;
 
 -- touch_key: Write down that a key was used.
@@ -125,14 +125,14 @@ select %(user)s, w.id, w.tenant_id, %(role)s from workspaces w where w.id = %(wo
 on conflict (user_id, workspace_id) do update set role = excluded.role, provider = null;
 
 -- keys: The API keys of a workspace that live; of one user, or of all.
-select id, name, prefix, role, user_id, created_at, last_used_at from api_keys
+select id, name, prefix, role, may_impersonate, user_id, created_at, last_used_at from api_keys
 where tenant_id = %(tenant)s and workspace_id = %(workspace)s and revoked_at is null
   and (%(user)s::uuid is null or user_id = %(user)s::uuid)
 order by created_at desc, id offset %(skip)s limit %(limit)s;
 
 -- add_key: Remember an API key by its hash.
-insert into api_keys (tenant_id, workspace_id, user_id, name, prefix, hash, role, session)
-values (%(tenant)s, %(workspace)s, %(user)s, %(name)s, %(prefix)s, %(hash)s, %(role)s, %(session)s)
+insert into api_keys (tenant_id, workspace_id, user_id, name, prefix, hash, role, session, may_impersonate)
+values (%(tenant)s, %(workspace)s, %(user)s, %(name)s, %(prefix)s, %(hash)s, %(role)s, %(session)s, %(impersonate)s)
 returning id, created_at;
 
 -- keys_of_user: A user's living API keys in all workspaces, and whether each was made in a session that is remembered.

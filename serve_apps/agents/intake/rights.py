@@ -57,7 +57,7 @@ class RightsCheck:
         try:
             then = await self._identity.standing(turn.scope)
             narrowed = replace(turn, scope=_remaining(turn.scope, then))
-            if then.ended and (turn.scope.credential or "").startswith("key:"):
+            if then.ended and not (turn.scope.credential or "").startswith("session:"):
                 raise RightsEnded("the API key was revoked")
             return await self._while_held(narrowed.scope, then.ended, work(narrowed))
         except (NoMember, RightsEnded) as error:

@@ -14,6 +14,7 @@ from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
 from cluster.basics.scope import WorkspaceId
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.agents.intake.rights import NoMember
+from serve_apps.http.auth.impersonation import ImpersonationRefused, UnknownPerson, forwarded_email, names_person
 from serve_apps.http.auth.permissions import AccessRule, RouteKey, access_rule, check_access
 from serve_apps.http.auth.revocation import (
     AuthenticatedCaller,
@@ -121,6 +122,8 @@ async def authorize_caller(
     Raises Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
     """
     entry = await _authenticate_credential(parts, credential, connection.headers.get("x-workspace"))
+    if names_person(connection.headers):
+        entry = await _act_for_person(connection, parts, entry, key)
     member = entry.member
     if member.must_change_password and key[1] != PASSWORD_ROUTE:
         raise PasswordChangeRequired
@@ -133,6 +136,26 @@ async def authorize_caller(
         await audit_denial(parts, member, f"{key[0]} {key[1]}", connection.url.path, error)
         raise
     return entry
+
+
+async def _act_for_person(
+    connection: HTTPConnection, parts: AppDependencies, entry: AuthenticatedCaller, key: RouteKey
+) -> AuthenticatedCaller:
+    """The person whom the headers name, in place of the key that acts for them.
+
+    Raises ImpersonationRefused, UnknownPerson: it may not, or there is no such member; both are in the trail.
+    """
+    try:
+        if not entry.member.may_impersonate:
+            raise ImpersonationRefused
+        look = partial(parts.identity.member_by_service, entry.credential, forwarded_email(connection.headers))
+        member = await look()
+        if member is None:
+            raise UnknownPerson
+    except Forbidden as error:
+        await audit_denial(parts, entry.member, f"{key[0]} {key[1]}", connection.url.path, error)
+        raise
+    return AuthenticatedCaller(member, entry.credential, look)
 
 
 async def audit_denial(

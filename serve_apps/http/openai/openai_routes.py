@@ -21,6 +21,7 @@ from serve_apps.agents.streams.encode import StreamCursor, Verbosity
 from serve_apps.agents.turn.stop_sequences import StopSequences
 from serve_apps.agents.turn_ports import IncomingMessage
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.impersonation import forwarded_chat
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import MOST_AGENT, Text
 from serve_apps.http.openai.request_shapes import (
@@ -100,7 +101,7 @@ async def completions(body: CompletionRequest, request: Request, me: Me, parts: 
         if body.model == (await parts.embedder.facts()).name:
             raise NoChatModel(f"{body.model} makes vectors (POST /v1/embeddings) and cannot chat") from None
         agent = _default_agent(body.model)
-    message, verbosity = _incoming_message(body, str(agent))
+    message, verbosity = _incoming_message(body, str(agent), forwarded_chat(request.headers, me))
     events = parts.orchestrator.process(me.scope, message)
     created, stops = int(parts.clock().timestamp()), StopSequences(body.stops())
     if not body.stream:
@@ -191,14 +192,14 @@ def _default_agent(name: str) -> str:
     return name
 
 
-def _incoming_message(body: CompletionRequest, agent: str) -> tuple[IncomingMessage, Verbosity]:
+def _incoming_message(body: CompletionRequest, agent: str, chat: str | None) -> tuple[IncomingMessage, Verbosity]:
     at = max((n for n, one in enumerate(body.messages) if one.role == "user" and one.text()), default=None)
     if at is None:
         raise NoUserMessage("No user message found")
     message, verbosity = incoming_message(
         agent,
         body.messages[at].text(),
-        body.session(),
+        body.session() or chat,
         stream=body.stream,
         temperature=body.temperature,
         max_tokens=body.most_tokens(),

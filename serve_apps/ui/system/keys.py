@@ -32,12 +32,23 @@ def _key_list(items: Sequence[Record], owners: Mapping[str, str], skip: int, mor
         return empty_card("API keys", "There is no API key.", "Make one below for a program that uses the API.")
     rows = []
     for one in items:
+        acts = tag("small", "acts for people") if one["may_impersonate"] else None
         name, begin, role = tag("b", one["name"]), tag("code", one["prefix"] + "…"), state_badge(one["role"])
         owner = owners.get(one["user_id"], "you" if not owners else "somebody who left")
         used = format_moment(one["last_used_at"], relative=True) if one["last_used_at"] else "never"
         about, id_ = "Programs that use it are refused at once.", {"id": one["id"], "name": one["name"]}
         revoke = REVOKE.confirmed("Revoke …", about, "Revoke", **id_)
-        rows.append((name, begin, role, owner, format_moment(one["created_at"]), used, revoke))
+        rows.append(
+            (
+                join_html(name, " ", acts) if acts else name,
+                begin,
+                role,
+                owner,
+                format_moment(one["created_at"]),
+                used,
+                revoke,
+            )
+        )
     shown = data_table(("Name", "Begins with", "Role", "Of", "Made", "Last used", ""), rows)
     back = link_to("← Earlier", page_address("keys", skip=max(0, skip - PAGE_OF))) if skip else None
     on = link_to("Further →", page_address("keys", skip=skip + PAGE_OF)) if more else None
@@ -48,12 +59,16 @@ def _new_key_form(mine: Role) -> SafeHtml:
     roles = tuple((role.value, role.value) for role in Role if mine.reaches(role))
     name = ADD.text("name", "Name", required=True, about="What will use it.")
     least = "As few rights as it needs; never more than yours."
-    form = ADD(field_grid(name, ADD.choice("role", "Role", roles, "viewer", about=least)), send="Make the key")
-    return titled_card("Make a key", form)
+    fields = [name, ADD.choice("role", "Role", roles, "viewer", about=least)]
+    if mine.reaches(Role.ADMIN):
+        about = "For a front end such as Open WebUI: members whom its X-OpenWebUI-User-Email names, and nobody else."
+        fields.append(ADD.switch("may_impersonate", "Acts for people", about=about))
+    return titled_card("Make a key", ADD(field_grid(*fields), send="Make the key"))
 
 
 async def _add_key(api: SessionApi, values: Values) -> ActResult:
-    made = await api.post("/api/api-keys", {"name": values.get("name", ""), "role": values.get("role")})
+    wanted = {"name": values.get("name", ""), "role": values.get("role")}
+    made = await api.post("/api/api-keys", wanted | {"may_impersonate": values.get("may_impersonate") == "true"})
     return act_done(secret_shown_once(f"API key {made['name']}", made["key"], SHOWN))
 
 

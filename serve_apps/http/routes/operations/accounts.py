@@ -88,6 +88,9 @@ class ApiKeyRequest(RequestBody):
 
     name: Name
     role: Role | None = None
+    may_impersonate: Annotated[
+        bool, Field(description="For a front end: it acts for members whom X-OpenWebUI-User-Email names.")
+    ] = False
 
 
 @router.get("/api/tenants", dependencies=[TENANT])
@@ -202,15 +205,25 @@ async def api_keys(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Ap
 
 @router.post("/api/api-keys", status_code=201, dependencies=[KEYS])
 async def add_api_key(body: ApiKeyRequest, me: Me, parts: Its) -> NewApiKey:
-    """Make a key for a machine. It is shown this once."""
+    """Make a key for a machine. It is shown this once.
+
+    One that may act for people is an administrator's of the tenant to make; they have no more rights than it has.
+    """
+    if body.may_impersonate:
+        check_access(me, TENANT)
     role = me.role if body.role is None else body.role
     if least_role(role, me.role) is not role:
         raise Forbidden(f"a key cannot have the role {role}; yours here is {me.role}")
     key = new_key()
     async with parts.database.transaction(me.scope) as tx:
-        row = await parts.accounts.add_key(tx, me.scope, body.name, role, key.prefix, key.text, me.session)
-        await parts.audit.record(tx, me.scope, "api_key.add", str(row["id"]), detail={"role": role})
-    return NewApiKey(id=row["id"], name=body.name, key=key.text, role=role, created_at=row["created_at"])
+        acts = body.may_impersonate
+        row = await parts.accounts.add_key(
+            tx, me.scope, body.name, role, key.prefix, key.text, me.session, impersonate=acts
+        )
+        detail = {"role": role} | ({"may_impersonate": True} if acts else {})
+        await parts.audit.record(tx, me.scope, "api_key.add", str(row["id"]), detail=detail)
+    made = {"id": row["id"], "name": body.name, "key": key.text, "role": role, "created_at": row["created_at"]}
+    return NewApiKey(**made, may_impersonate=acts)
 
 
 @router.delete("/api/api-keys/{key_id}", status_code=204, dependencies=[KEYS])
