@@ -40,7 +40,8 @@ class OidcProvider(Section):
     `tenant`: id of the tenant that its people belong to; that of the first administrator where left out. `domains`: of
     e-mail addresses that may sign in; any where empty. `trust_email`: the provider vouches for addresses without saying
     `email_verified`, as directories of one organisation do. `groups`: patterns (`finance-*`) of those values of
-    `groups_claim` that become groups here, whom documents may name; none where empty.
+    `groups_claim` that become groups here, whom documents may name; none where empty. `rights_hours`: for so long after
+    a sign-in what it gave counts, so that who has left there needs nobody's hand here; without end where left out.
     """
 
     name: Slug
@@ -57,6 +58,7 @@ class OidcProvider(Section):
     domains: tuple[str, ...] = ()
     tenant: UUID | None = None
     rules: tuple[SignInRule, ...] = ()
+    rights_hours: Annotated[int, Field(ge=1, le=24 * 366)] | None = None
 
     @field_validator("issuer")
     @classmethod

@@ -94,7 +94,17 @@ class ScriptedProvider:
         """As it should be, and then as the test wants it."""
         now = int(time.time())
         claims = {"iss": self.url, "aud": CLIENT_ID, "iat": now, "exp": now + 300, "nonce": given["nonce"]}
-        claims = self.tweak(claims | self.claims)
+        return self.signed(self.tweak(claims | self.claims))
+
+    def logout_token(self, **claims: Any) -> str:
+        """That somebody has signed out, as it should be but for these claims; None leaves one out."""
+        now = int(time.time())
+        found = {"iss": self.url, "aud": CLIENT_ID, "iat": now, "exp": now + 120, "jti": f"j{now}"}
+        found |= {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}} | claims
+        return self.signed({name: value for name, value in found.items() if value is not None})
+
+    def signed(self, claims: Claims) -> str:
+        """By the current key, or as the test wants it."""
         if self.sign is not None:
             return self.sign(claims)
         alg = "ES256" if isinstance(self.key, ECKey) else "RS256"

@@ -498,3 +498,102 @@ async def test_the_cookie_goes_where_it_belongs(house: House) -> None:
     assert (
         await house.api.client.get("/api/auth/oidc/corp/start", params=query | {"challenge": "x"})
     ).status_code == 422
+
+
+async def test_who_signs_out_at_the_provider_is_signed_out_here(house: House) -> None:
+    """By the provider's session, or by its subject; what begins later goes on, and so does everybody else."""
+    house.corp.claims["sid"] = "there-1"
+    first = (await house.sign_in()).raise_for_status().json()
+    house.corp.claims["sid"] = "there-2"
+    second = (await house.sign_in()).raise_for_status().json()
+    house.corp.claims |= {"sub": "bob-1", "email": "bob@corp.example", "sid": "there-3"}
+    other = (await house.sign_in()).raise_for_status().json()
+
+    async def open_to(*bodies: dict[str, Any]) -> list[bool]:
+        paths = [await house.api.bearing(one["access_token"]).get("/api/agents") for one in bodies]
+        return [one.status_code == 200 for one in paths]
+
+    async def log_out(**claims: Any) -> httpx.Response:
+        sent = {"logout_token": house.corp.logout_token(**claims)}
+        return await house.api.client.post("/api/auth/oidc/corp/backchannel-logout", data=sent)
+
+    answer = await log_out(sid="there-1")
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    assert await open_to(first, second, other) == [False, True, True]
+    renewed = await house.api.client.post("/api/auth/refresh", json={"refresh_token": first["refresh_token"]})
+    assert renewed.status_code == 401
+    assert (await log_out(sid="there-1", sub="bob-1")).status_code == 200, "another's session: nobody is meant"
+    assert (await log_out(sid="nobody's")).status_code == 200
+    house.clock.now += timedelta(seconds=120)  # beyond the leeway between two clocks
+    house.corp.claims |= {"sub": "ann-1", "email": "ann@corp.example", "sid": "there-4"}
+    third = (await house.sign_in()).raise_for_status().json()
+    assert (await log_out(sub="ann-1")).status_code == 200
+    assert await open_to(first, second, third, other) == [False, False, True, True], "a later login is not meant"
+    admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    trail = (await admin.get("/api/audit", params={"action": "session.end"})).json()["items"]
+    assert [(one["actor"], one["detail"]) for one in trail] == [(first["user_id"], {"provider": "corp"})] * 2
+
+
+LOGOUTS: dict[str, dict[str, Any]] = {
+    "no events": {"events": None},
+    "another event": {"events": {"http://schemas.openid.net/event/other": {}}},
+    "with a nonce, as an ID token": {"nonce": "n"},
+    "of nobody": {"sub": None},
+    "of an odd subject": {"sub": ["ann-1"]},
+    "without a name": {"jti": None},
+    "for somebody else": {"aud": "other"},
+    "of somebody else": {"iss": "https://evil.example"},
+    "of yesterday": {"iat": 1, "exp": 2},
+    "without an end": {"exp": None},
+}
+
+
+@pytest.mark.parametrize("name", [*LOGOUTS, "unsigned", "signed by a stranger", "signed by the secret", "garbage"])
+async def test_a_forged_logout_ends_nothing(house: House, name: str) -> None:
+    body = (await house.sign_in()).raise_for_status().json()
+    makers = {
+        "unsigned": unsigned,
+        "signed by a stranger": _stranger(house),
+        "signed by the secret": signed_by_secret(CLIENT_SECRET.encode()),
+        "garbage": lambda claims: "a.b.c",
+    }
+    house.corp.sign = makers.get(name)
+    token = house.corp.logout_token(**{"sub": "ann-1"} | LOGOUTS.get(name, {}))
+    path = "/api/auth/oidc/corp/backchannel-logout"
+    answer = await house.api.client.post(path, data={"logout_token": token})
+    assert (answer.status_code, answer.json()["code"]) == (400, "logout_refused")
+    assert (await house.api.bearing(body["access_token"]).get("/api/agents")).status_code == 200
+    assert (
+        await house.api.client.post(path.replace("corp", "nobody"), data={"logout_token": token})
+    ).status_code == 404
+
+
+async def test_what_a_provider_gave_lapses_without_anybodys_hand(house: House, admin_dsn: str) -> None:
+    """`rights_hours`: roles and groups of its giving count for so long; what was given by hand goes on."""
+    client = house.api.parts.sign_in.clients["corp"]
+    client.provider = client.provider.model_copy(update={"rights_hours": 8})
+    house.corp.claims["groups"] = ["staff", "bosses", "finance-west"]
+    body = (await house.sign_in()).raise_for_status().json()
+    bearing = house.api.bearing(body["access_token"])
+    assert (await bearing.get("/api/agents")).status_code == 200
+
+    def lapse() -> None:
+        with psycopg.connect(admin_dsn) as admin:
+            changed = admin.execute("update external_accounts set rights_end_at = now() - interval '1 second'")
+            assert changed.rowcount == 1
+
+    with psycopg.connect(admin_dsn) as admin:
+        row = admin.execute("select rights_end_at - signed_in_at from external_accounts").fetchone()
+    assert row == (timedelta(hours=8),)
+    lapse()
+    assert (await bearing.get("/api/agents")).status_code == 401
+    renewed = await house.api.client.post("/api/auth/refresh", json={"refresh_token": body["refresh_token"]})
+    assert renewed.status_code == 401
+    again = (await house.sign_in()).raise_for_status().json()
+    assert (again["user_id"], again["role"]) == (body["user_id"], "operator")
+    admin_client = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    body_by_hand = {"email": "ann@corp.example", "role": "viewer"}
+    (await admin_client.post("/api/users", json=body_by_hand)).raise_for_status()
+    lapse()
+    token = (await house.api.client.post("/api/auth/refresh", json={"refresh_token": again["refresh_token"]})).json()
+    assert token["role"] == "viewer", "what was given by hand"

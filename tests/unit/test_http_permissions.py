@@ -21,6 +21,7 @@ EXPECTED = {
         GET /api/auth/oidc/{provider}/start
         GET /api/auth/oidc/{provider}/callback
         POST /api/auth/oidc/redeem
+        POST /api/auth/oidc/{provider}/backchannel-logout
     """,
     "OWN": """
         POST /api/auth/password

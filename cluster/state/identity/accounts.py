@@ -180,8 +180,7 @@ class AccountStore(SqlStore, queries="identity.sql"):
     ) -> Row:
         """Remember a key by its hash, the session in which it was made, and whether it may act for people."""
         key = {"name": name, "role": role, "prefix": prefix, "hash": secret_hash(secret), "session": session}
-        key["impersonate"] = impersonate
-        return await tx.only(self._sql["add_key"], **scope.keys, user=scope.user, **key)
+        return await tx.only(self._sql["add_key"], **scope.keys, user=scope.user, **key, impersonate=impersonate)
 
     async def revoke_key(self, tx: Transaction, scope: Scope, key: str, owner: UserId | None) -> None:
         """End a key. Raises NotFound where there is none, or it is not `owner`'s."""

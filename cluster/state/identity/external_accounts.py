@@ -7,7 +7,7 @@ from datetime import datetime
 from cluster.basics.errors import Conflict, Forbidden
 from cluster.basics.scope import Role, Scope, TenantId, UserId
 from cluster.state.db.postgres import Row, SqlStore, Transaction, unique_or_conflict
-from cluster.state.identity.identity import NO_WORKSPACE
+from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember
 
 
 class NotLinked(Forbidden):
@@ -50,11 +50,15 @@ class ExternalPerson:
 
 @dataclass(frozen=True, slots=True)
 class GrantedRights:
-    """What the rules give somebody: roles by workspace (its name or id), one in the tenant, and groups by name."""
+    """What the rules give somebody: roles by workspace (its name or id), one in the tenant, and groups by name.
+
+    `end` is the moment from which it counts no more unless they sign in again; None where there is none.
+    """
 
     workspaces: Mapping[str, Role]
     tenant_role: Role
     groups: tuple[str, ...]
+    end: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,32 @@ class ExternalSignIn:
 
 @dataclass(frozen=True, slots=True)
 class SignInHandoff:
-    """A sign-in that waits for whoever asked for it; `challenge` is S256 of what they have to show (RFC 7636)."""
+    """A sign-in that waits for whoever asked for it.
+
+    `challenge` is S256 of what they have to show (RFC 7636), `session` the provider's name for theirs, or empty.
+    """
 
     hash: str
     user: UserId
     challenge: str
     provider: str
     expires: datetime
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderLogout:
+    """A provider's word that somebody has signed out there.
+
+    Attributes:
+        subject, session: whose sessions end; all of a subject's where no session is named. One may be empty.
+        at: the moment of it; what began later is not meant.
+    """
+
+    issuer: str
+    subject: str
+    session: str
+    at: datetime
 
 
 class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
@@ -117,7 +140,7 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         if row["disabled"]:
             raise AccountDisabled
         user = UserId(str(row["id"]))
-        await tx.run(self._sql["touch"], **named, now=now)
+        await tx.run(self._sql["touch"], **named, now=now, end=rights.end)
         changed = await self._grant(tx, {"tenant": tenant, "provider": person.provider, "user": user}, rights)
         granted = await tx.one(self._sql["any_membership"], tenant=tenant, user=user) is not None
         return ExternalSignIn(user, known is None, granted, changed)
@@ -162,7 +185,12 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         await tx.run(self._sql["sweep_handoffs"], tenant=tenant, now=now)
         named = {"hash": handoff.hash, "user": handoff.user, "challenge": handoff.challenge}
         await tx.run(
-            self._sql["keep_handoff"], **named, tenant=tenant, provider=handoff.provider, expires=handoff.expires
+            self._sql["keep_handoff"],
+            **named,
+            tenant=tenant,
+            provider=handoff.provider,
+            expires=handoff.expires,
+            session=handoff.session,
         )
 
     async def spend(self, tenant: TenantId, code_hash: str) -> SignInHandoff | None:
@@ -171,6 +199,17 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
             row = await tx.one(self._sql["spend_handoff"], hash=code_hash, tenant=tenant)
         if row is None:
             return None
-        return SignInHandoff(
-            code_hash, UserId(str(row["user_id"])), row["challenge"], row["provider"], row["expires_at"]
-        )
+        user, session = UserId(str(row["user_id"])), row["provider_session"] or ""
+        return SignInHandoff(code_hash, user, row["challenge"], row["provider"], row["expires_at"], session)
+
+    async def follow(self, tx: Transaction, member: WorkspaceMember, issuer: str, session: str, now: datetime) -> None:
+        """Let a login end with the provider's session that it came from."""
+        named = {"tenant": member.tenant, "user": member.user}
+        await tx.run(self._sql["sweep_followed"], **named)
+        await tx.run(self._sql["follow"], **named, family=member.session, issuer=issuer, session=session, now=now)
+
+    async def log_out(self, tx: Transaction, tenant: TenantId, said: ProviderLogout) -> list[UserId]:
+        """End the logins that a provider means, access tokens included; whose they were."""
+        named = {"issuer": said.issuer, "subject": said.subject, "session": said.session, "at": said.at}
+        rows = await tx.all(self._sql["log_out"], tenant=tenant, **named)
+        return [UserId(str(row["user_id"])) for row in rows]

@@ -24,8 +24,8 @@ values (%(tenant)s, %(issuer)s, %(subject)s, %(provider)s, %(user)s);
 update users set password_hash = %(hash)s, must_change_password = false
 where id = %(user)s and tenant_id = %(tenant)s and must_change_password;
 
--- touch: The moment of the last sign-in.
-update external_accounts set signed_in_at = %(now)s
+-- touch: The moment of the last sign-in, and until when what it gives counts.
+update external_accounts set signed_in_at = %(now)s, rights_end_at = %(end)s
 where tenant_id = %(tenant)s and issuer = %(issuer)s and subject = %(subject)s;
 
 -- workspaces: Workspaces of the tenant by name or id.
@@ -66,12 +66,35 @@ for share of g
 on conflict (group_id, user_id) do nothing;
 
 -- keep_handoff: A code for whoever can show what its challenge was made of.
-insert into sign_in_handoffs (hash, tenant_id, user_id, challenge, provider, expires_at)
-values (%(hash)s, %(tenant)s, %(user)s, %(challenge)s, %(provider)s, %(expires)s);
+insert into sign_in_handoffs (hash, tenant_id, user_id, challenge, provider, expires_at, provider_session)
+values (%(hash)s, %(tenant)s, %(user)s, %(challenge)s, %(provider)s, %(expires)s, %(session)s);
 
 -- sweep_handoffs: Codes that ran out.
 delete from sign_in_handoffs where tenant_id = %(tenant)s and expires_at < %(now)s;
 
 -- spend_handoff: The code works once, whether what is shown with it is right or not.
 delete from sign_in_handoffs where hash = %(hash)s and tenant_id = %(tenant)s
-returning user_id, challenge, provider, expires_at;
+returning user_id, challenge, provider, expires_at, provider_session;
+
+-- follow: A login that ends when the provider ends the session that it came from.
+insert into provider_sessions (family, tenant_id, user_id, issuer, session, began_at)
+values (%(family)s, %(tenant)s, %(user)s, %(issuer)s, %(session)s, %(now)s);
+
+-- sweep_followed: Logins of which no token is left.
+delete from provider_sessions p where p.tenant_id = %(tenant)s and p.user_id = %(user)s
+  and not exists (select from refresh_tokens r where r.family = p.family and r.tenant_id = p.tenant_id);
+
+-- log_out: End the logins of a provider's session, or of all of its subject's; one that began later is not meant.
+with meant as (
+    select p.family from provider_sessions p
+    where p.tenant_id = %(tenant)s and p.issuer = %(issuer)s and p.began_at <= %(at)s
+      and (%(session)s = '' or p.session = %(session)s)
+      and (%(subject)s = '' or exists (
+          select from external_accounts x where x.tenant_id = p.tenant_id and x.user_id = p.user_id
+            and x.issuer = p.issuer and x.subject = %(subject)s))
+), ended as (
+    update refresh_tokens r set ended_at = now()
+    where r.tenant_id = %(tenant)s and r.ended_at is null and r.family in (select family from meant)
+    returning r.user_id
+)
+select distinct user_id from ended;

@@ -5,16 +5,19 @@ select user_id, tenant_id, workspace_id, key_id from find_login(%(kind)s, %(valu
 select id, password_hash from users where id = %(user)s and tenant_id = %(tenant)s;
 
 -- member: A user in one workspace, or in the oldest one they belong to; with a session only while that one and the
--- token's version are the present ones.
-select u.id as user_id, u.tenant_id, u.email, u.role as tenant_role, u.must_change_password, u.token_version,
-    m.workspace_id, m.role,
+-- token's version are the present ones. What a provider gave counts until its time is over.
+select u.id as user_id, u.tenant_id, u.email, u.must_change_password, u.token_version, m.workspace_id, m.role,
+    case when u.provider = x.provider then 'viewer' else u.role end as tenant_role,
     array(select g.name from group_members b join groups g on g.id = b.group_id and g.deleted_at is null
-          where b.user_id = u.id and b.tenant_id = u.tenant_id order by g.name) as groups,
+          where b.user_id = u.id and b.tenant_id = u.tenant_id
+            and (x.provider is null or b.provider is distinct from x.provider) order by g.name) as groups,
     exists (select from tenants t where t.id = u.tenant_id and t.parent_id is null) as first_tenant
 from users u
 join memberships m on m.user_id = u.id and m.tenant_id = u.tenant_id
 join workspaces w on w.id = m.workspace_id and w.tenant_id = u.tenant_id
+left join external_accounts x on x.user_id = u.id and x.tenant_id = u.tenant_id and x.rights_end_at <= now()
 where u.id = %(user)s and u.tenant_id = %(tenant)s and not u.disabled
+  and (x.provider is null or m.provider is distinct from x.provider)
   and (%(workspace)s::uuid is null or m.workspace_id = %(workspace)s::uuid)
   and (%(session)s::uuid is null or u.token_version = %(version)s and exists (
       select from refresh_tokens r

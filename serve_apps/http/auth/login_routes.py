@@ -1,6 +1,6 @@
 """Signing in and out: password to tokens, refresh to refresh, the change of a password, the end of a session."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 from uuid import uuid4
@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from cluster.basics.errors import Invalid, Unauthenticated
+from cluster.state.db.postgres import Transaction
 from cluster.state.identity.identity import RefreshToken, SignInAgain, TokenReused, WorkspaceMember, secret_hash
 from configs.section import KNOWN_DEFAULT_SECRETS
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, audit_denial, require_same_scope
@@ -176,14 +177,21 @@ async def check_login_scope(parts: AppDependencies, member: WorkspaceMember, bod
 
 
 async def start_session(
-    parts: AppDependencies, member: WorkspaceMember, detail: Mapping[str, Any] | None = None
+    parts: AppDependencies,
+    member: WorkspaceMember,
+    detail: Mapping[str, Any] | None = None,
+    *,
+    begun: Callable[[Transaction, WorkspaceMember], Awaitable[None]] | None = None,
 ) -> Session:
-    """A new login: its tokens, and an entry in the audit trail with this detail."""
+    """A new login: its tokens, an entry in the audit trail with this detail, and what else is `begun` with it."""
     now, family = parts.clock(), uuid4()
     text, expires = parts.tokens.refresh(now)
     async with parts.audited(member, "session.begin", member.user, detail) as tx:
         await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
-    return _issue_tokens(parts, replace(member, session=str(family)), text)
+        member = replace(member, session=str(family))
+        if begun is not None:
+            await begun(tx, member)
+    return _issue_tokens(parts, member, text)
 
 
 def _issue_tokens(parts: AppDependencies, member: WorkspaceMember, refresh_token: str) -> Session:

@@ -37,45 +37,61 @@ def verify_id_token(token: str, keys: KeySet, expected: ExpectedToken, now: floa
         UnknownKey: by its `kid` none of the keys made it.
         SignInRefused: anything else; its text is for the audit trail.
     """
+    claims = signed_claims(token, keys, expected.algorithms)
+    wrong = wrong_origin(claims, expected.issuer, expected.client_id) or _wrong_answer(claims, expected)
+    if (wrong := wrong or wrong_time(claims, now)) is not None:
+        raise SignInRefused(wrong)
+    return claims
+
+
+def signed_claims(token: str, keys: KeySet, algorithms: Collection[str]) -> Mapping[str, Any]:
+    """Claims of a token that one of the keys made, whatever they say. Raises as `verify_id_token`."""
     if len(token) > LONGEST:
-        raise SignInRefused("the ID token is too long")
+        raise SignInRefused("the token is too long")
     header = _header(token)
     kid = header.get("kid")
     if kid is not None and not any(key.kid == kid for key in keys.keys):
         raise UnknownKey(f"no key {str(kid)[:80]!r}")
     if kid is None and len(keys.keys) != 1:
-        raise SignInRefused("the ID token names no key")
+        raise SignInRefused("the token names no key")
     try:
-        claims = jwt.decode(token, keys, algorithms=list(expected.algorithms)).claims
+        return jwt.decode(token, keys, algorithms=list(algorithms)).claims
     except (JoseError, ValueError, TypeError) as error:
-        raise SignInRefused(f"the ID token is not signed as it should be: {type(error).__name__}") from error
-    if (wrong := _wrong_claim(claims, expected, now)) is not None:
-        raise SignInRefused(wrong)
-    return claims
+        raise SignInRefused(f"the token is not signed as it should be: {type(error).__name__}") from error
 
 
 def _header(token: str) -> Mapping[str, Any]:
     try:
         return extract_compact(token.encode()).headers()
     except (JoseError, ValueError, TypeError, AttributeError) as error:
-        raise SignInRefused("the ID token cannot be read") from error
+        raise SignInRefused("the token cannot be read") from error
 
 
-def _wrong_claim(claims: Mapping[str, Any], expected: ExpectedToken, now: float) -> str | None:
-    """What is wrong with the claims; None where nothing is."""
+def wrong_origin(claims: Mapping[str, Any], issuer: str, client_id: str) -> str | None:
+    """Why it is from somebody else, or for somebody else; None where it is neither."""
     audience = claims.get("aud")
     audiences = [audience] if isinstance(audience, str) else audience if isinstance(audience, list) else []
-    if claims.get("iss") != expected.issuer:
+    if claims.get("iss") != issuer:
         return "iss: it was issued by somebody else"
-    if expected.client_id not in audiences:
+    if client_id not in audiences:
         return "aud: it is for somebody else"
-    if (len(audiences) > 1 or "azp" in claims) and claims.get("azp") != expected.client_id:
+    if (len(audiences) > 1 or "azp" in claims) and claims.get("azp") != client_id:
         return "azp: it was made for somebody else"
+    return None
+
+
+def _wrong_answer(claims: Mapping[str, Any], expected: ExpectedToken) -> str | None:
+    """Why it is no answer to a sign-in."""
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
         return "sub: it names nobody"
     if claims.get("nonce") != expected.nonce:
         return "nonce: it answers another sign-in"
+    return None
+
+
+def wrong_time(claims: Mapping[str, Any], now: float) -> str | None:
+    """Why it is not of now."""
     for name in ("exp", "iat", "nbf"):
         value = claims.get(name)
         if (value is None and name != "nbf") or (value is not None and not _is_number(value)):

@@ -1,13 +1,15 @@
 """Signing in by a provider: off to it, back from it, and the code that whoever asked redeems for tokens."""
 
 import secrets
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
@@ -21,12 +23,14 @@ from cluster.state.identity.external_accounts import (
     NothingGranted,
     SignInHandoff,
 )
-from cluster.state.identity.identity import NO_WORKSPACE, secret_hash
+from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember, secret_hash
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.guard import GuardedRoute, Its
 from serve_apps.http.auth.login_routes import check_login_scope, start_session
 from serve_apps.http.auth.oidc.claimed_rights import claimed_person, claimed_rights
-from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
+from serve_apps.http.auth.oidc.id_token import LONGEST
+from serve_apps.http.auth.oidc.logout_token import LONGEST_NAME
+from serve_apps.http.auth.oidc.problems import LogoutRefused, ProviderUnavailable, SignInRefused
 from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, CONSOLE_PATH, HANDOFF_SECONDS, SignInAttempt
 from serve_apps.http.auth.permissions import PUBLIC
 from serve_apps.http.deps import AppDependencies
@@ -151,7 +155,39 @@ async def redeem(body: RedeemRequest, parts: Its) -> Session:
     if member is None:
         raise SignInRefused
     await check_login_scope(parts, member, body, "session.begin")
-    return await start_session(parts, member, {"provider": handoff.provider})
+    follow = partial(_follow_provider, parts, handoff)
+    return await start_session(parts, member, {"provider": handoff.provider}, begun=follow)
+
+
+@router.post("/api/auth/oidc/{provider}/backchannel-logout", dependencies=[PUBLIC])
+async def backchannel_logout(
+    provider: str, request: Request, parts: Its, logout_token: Annotated[str, Form(max_length=LONGEST)] = ""
+) -> Response:
+    """Where a provider says that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0).
+
+    Their logins by that session end here, access tokens included; without one those of all their sessions there.
+    """
+    client = parts.sign_in.client(provider)
+    address = f"logout {request.client.host if request.client else ''}"
+    await parts.throttle.check(address)
+    try:
+        said = await client.logout_of(logout_token, parts.clock().timestamp())
+        tenant = await _tenant_of(parts, client.provider)
+    except SignInRefused as refused:
+        await parts.throttle.failed(address)
+        raise LogoutRefused(str(refused)) from refused
+    async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
+        for user in await parts.external.log_out(tx, tenant, said):
+            scope = Scope(tenant, NO_WORKSPACE, user=user)
+            await parts.audit.record(tx, scope, "session.end", user, detail={"provider": provider})
+    return Response(status_code=200, headers={"Cache-Control": "no-store"})
+
+
+async def _follow_provider(
+    parts: AppDependencies, handoff: SignInHandoff, tx: Transaction, member: WorkspaceMember
+) -> None:
+    issuer = parts.sign_in.client(handoff.provider).provider.issuer
+    await parts.external.follow(tx, member, issuer, handoff.session, parts.clock())
 
 
 async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: TenantId, code: str, iss: str) -> str:
@@ -163,7 +199,8 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
         raise SignInRefused("iss: another provider answers (RFC 9207)")
     uri = flow.redirect_uri(of.name)
     claims = await client.claims_of(code, uri, attempt.nonce, attempt.verifier, now.timestamp())
-    person, rights = claimed_person(of, claims), claimed_rights(of, claims)
+    end = None if of.rights_hours is None else now + timedelta(hours=of.rights_hours)
+    person, rights = claimed_person(of, claims), replace(claimed_rights(of, claims), end=end)
     ours = f"{tenant}.{secrets.token_urlsafe(32)}"
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
         found = await parts.external.sign_in(tx, tenant, person, rights, unknown=parts.passwords.nobodys, now=now)
@@ -172,7 +209,8 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
         if found.fresh or found.changed:
             await _record_grant(parts, tx, Scope(tenant, NO_WORKSPACE, user=found.user), person, rights, found)
         ends = now + timedelta(seconds=HANDOFF_SECONDS)
-        handoff = SignInHandoff(secret_hash(ours), found.user, attempt.challenge, of.name, ends)
+        there = str(claims.get("sid", ""))[:LONGEST_NAME]
+        handoff = SignInHandoff(secret_hash(ours), found.user, attempt.challenge, of.name, ends, there)
         await parts.external.keep(tx, tenant, handoff, now)
     if not found.granted:
         raise NothingGranted  # what they had is gone

@@ -1,6 +1,6 @@
 """Reasons for which a sign-in by a provider is refused."""
 
-from cluster.basics.errors import NotFound, Transient, Unauthenticated
+from cluster.basics.errors import Invalid, NotFound, Transient, Unauthenticated
 
 
 class UnknownProvider(NotFound):
@@ -15,6 +15,14 @@ class SignInRefused(Unauthenticated):
 
     code = "sign_in_refused"
     fix = "Begin again; if it comes back, the audit trail says why (GET /api/audit?action=session.begin)."
+
+
+class LogoutRefused(Invalid):
+    """This is no logout token of the provider's."""
+
+    code = "logout_refused"
+    status = 400
+    fix = "Have the provider send one as OpenID Connect Back-Channel Logout 1.0 describes it, for this client."
 
 
 class ProviderUnavailable(Transient):

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 from authlib.common.errors import AuthlibBaseError
@@ -12,10 +12,13 @@ from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, KeySet
 
+from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider, is_private_channel
 from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
+from serve_apps.http.auth.oidc.logout_token import verify_logout_token
 from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
 
+T = TypeVar("T")
 log = logging.getLogger("aos.auth")
 
 SECONDS = 10.0  # of one request
@@ -103,13 +106,22 @@ class OidcProviderClient:
             raise SignInRefused("the provider gave no ID token")
         of = self.provider
         expected = ExpectedToken(of.issuer, of.client_id, nonce, of.algorithms)
-        try:
-            claims = verify_id_token(token, await self._key_set(), expected, now)
-        except UnknownKey:
-            claims = verify_id_token(token, await self._key_set(rotated=True), expected, now)
+        claims = await self._verified(lambda keys: verify_id_token(token, keys, expected, now))
         if metadata.userinfo_endpoint and not {of.email_claim, of.groups_claim} <= claims.keys():
             claims = {**await self._userinfo(metadata, tokens, str(claims["sub"])), **claims}
         return claims
+
+    async def logout_of(self, token: str, now: float) -> ProviderLogout:
+        """What a logout token says; `now` in seconds since 1970. Raises SignInRefused, ProviderUnavailable."""
+        of = self.provider
+        return await self._verified(lambda keys: verify_logout_token(token, keys, of, now))
+
+    async def _verified(self, verify: Callable[[KeySet], T]) -> T:
+        """What comes of the provider's keys; of newer ones where it is signed by none of those that are known."""
+        try:
+            return verify(await self._key_set())
+        except UnknownKey:
+            return verify(await self._key_set(rotated=True))
 
     async def _userinfo(self, metadata: ProviderMetadata, tokens: Mapping[str, Any], subject: str) -> Mapping[str, Any]:
         """What the provider says of somebody besides (OpenID Connect Core 1.0, section 5.3).
