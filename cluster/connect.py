@@ -1,24 +1,26 @@
 """Join the Ray cluster that Settings describes, or run one on this machine as daemons, behind a token."""
 
 import secrets
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 
 import psutil
 
-from cluster.basics.errors import Unavailable
+from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import is_free
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
-from configs.sections import Settings
+from configs.sections import HttpSettings, Settings
 
 # The longest socket under Ray's folder is HAProxy's, which takes ten bytes less than the kernel would; where it does
 # not fit, /tmp is used.
@@ -131,12 +133,33 @@ def _own_daemons(state_dir: Path) -> Iterator[tuple[psutil.Process, list[str]]]:
                 yield process, words
 
 
+def front_door(http: HttpSettings, place: Path) -> haproxy.FrontDoor:
+    """The front door that the settings describe; `place` is Ray's folder.
+
+    Raises Invalid: the certificate and its key are not there, or do not belong together.
+    """
+    door = haproxy.FrontDoor(http.head_seconds, http.connections_per_address, http.proxies)
+    door = replace(door, hsts_seconds=http.hsts_days * 86_400)
+    if http.tls_certificate is None:
+        return door
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(http.tls_certificate, http.tls_key)
+    except OSError as error:  # SSLError is one
+        fix = (
+            "Set AOS_HTTP_TLS_CERTIFICATE to the certificate with its chain, AOS_HTTP_TLS_KEY to its key, both as PEM."
+        )
+        raise Invalid(f"{http.tls_certificate}: {error.strerror or error}", fix=fix) from error
+    link = haproxy.link_certificate(place, http.tls_certificate, http.tls_key)
+    return replace(door, tls_bind=f"{http.tls_host}:{http.tls_port}", certificate=link)
+
+
 def _start_head(settings: Settings, *, held: bool = False) -> None:
     state, place = settings.state_dir, ray_folder(settings.state_dir)
     for name, port in {
         "AOS_RAY_GCS_PORT": settings.ray.gcs_port,
         "AOS_RAY_DASHBOARD_PORT": settings.ray.dashboard_port,
         "API_PORT": settings.http.port,
+        **({"AOS_HTTP_TLS_PORT": settings.http.tls_port} if settings.http.tls_certificate is not None else {}),
     }.items():
         if not (held and port == settings.http.port) and not is_free(port):
             raise Unavailable(f"port {port} is taken by another program", fix=f"Set {name} to a free port.")
@@ -145,8 +168,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     make_private(place)
     kept_secret(token_path(state), lambda: secrets.token_hex(32))
     _forget_old_sessions(place)
-    http = settings.http
-    haproxy.install_script(place, http.head_seconds, http.connections_per_address, http.proxies)
+    haproxy.install_script(place, front_door(settings.http, place))
     client_port = free_port()
     options = {
         "--node-ip-address": LOOPBACK,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import psutil
 import psycopg
 import pytesseract
 import redis
+from cryptography import x509
 
 from cluster import connect, deploy, doctor_postgres
 from cluster.basics.disk import DiskRoom
@@ -29,6 +31,7 @@ from configs.keys import setting_keys, value_of
 from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
+ENOUGH_DAYS = 14  # left of a certificate, below which somebody should renew it
 CHAPTER = "see README, What it costs, and what it opens"
 # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
 SANDBOX = (sys.executable, "-m", "skills.sandbox")
@@ -217,6 +220,23 @@ def disk_finding(room: DiskRoom) -> HealthFinding:
     return HealthFinding("disk", YELLOW if low else GREEN, detail, "Free some space." if low else "")
 
 
+def _probe_certificate(settings: Settings) -> Iterable[HealthFinding]:
+    if settings.http.tls_certificate is not None:
+        yield certificate_finding(settings.http.tls_certificate, datetime.now(UTC))
+
+
+def certificate_finding(path: Path, now: datetime) -> HealthFinding:
+    """Red where browsers refuse the front door's certificate, yellow for two weeks before that."""
+    try:
+        ends = x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
+    except (OSError, ValueError) as error:
+        return HealthFinding("certificate", RED, f"{path}: {error}", "Correct AOS_HTTP_TLS_CERTIFICATE.")
+    days, detail = (ends - now).days, f"{path} is good until {ends:%Y-%m-%d}"
+    colour = RED if ends <= now else YELLOW if days < ENOUGH_DAYS else GREEN
+    fix = "" if colour == GREEN else "Renew it, then `aos down` and `aos up`."
+    return HealthFinding("certificate", colour, detail, fix)
+
+
 def _probe_sockets(settings: Settings) -> Iterable[HealthFinding]:
     exposed = exposed_sockets(settings)
     if exposed:
@@ -229,6 +249,7 @@ def _probe_sockets(settings: Settings) -> Iterable[HealthFinding]:
 def exposed_sockets(settings: Settings) -> list[str]:
     """`program:port` of what our processes (Ray's included) open on other addresses than loopback."""
     state = settings.state_dir
+    meant = {f"haproxy:{settings.http.tls_port}"} if settings.http.tls_certificate is not None else set()
     found = set()
     for process in [*connect.ray_processes(state), *embedded.server_processes(state)]:
         try:
@@ -238,7 +259,7 @@ def exposed_sockets(settings: Settings) -> list[str]:
                     found.add(f"{process.name()}:{socket.laddr.port}")
         except psutil.NoSuchProcess:
             continue
-    return sorted(found)
+    return sorted(found - meant)
 
 
 def _probe_ports(settings: Settings) -> Iterable[HealthFinding]:
@@ -288,6 +309,7 @@ PROBES: dict[str, Probe] = {
     "models": _probe_models,
     "llm": _probe_llm,
     "disk": _probe_disk,
+    "certificate": _probe_certificate,
     "sockets": _probe_sockets,
     "ports": _probe_ports,
     "memory": _probe_memory,

@@ -1,12 +1,12 @@
 """The settings by section: each key with its type, default and bounds; frozen, unknown keys refused."""
 
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
+from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import (
@@ -49,38 +49,6 @@ class RedisSettings(Section):
     host: str | None = None
     port: int = 6379
     password: Secret = None
-
-
-class HttpSettings(Section):
-    """The gateway's address, and its limits on requests.
-
-    `proxies`: addresses and networks of reverse proxies in front of it, whose X-Forwarded-For and X-Forwarded-Proto are
-    believed; from everybody else they are replaced. `head_seconds`: in which the head of a request has to be there.
-    `connections_per_address`: at a time; this machine's own addresses and the proxies are not counted.
-    `search_seconds`: a search that would wait longer for its answer is refused (429), and told when to come back.
-    `ask_seconds`: the same of an answer from the documents, which a language model may write.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = Field(8000, ge=1, le=65535)
-    max_upload_bytes: int = Field(50 * 2**20, ge=1)
-    max_body_bytes: int = Field(2 * 2**20, ge=1)
-    cors_origins: tuple[str, ...] = ()
-    proxies: tuple[str, ...] = ()
-    head_seconds: int = Field(10, ge=1, le=600)
-    connections_per_address: int = Field(512, ge=1)
-    search_seconds: float = Field(10, gt=0)
-    ask_seconds: float = Field(60, gt=0)
-
-    @field_validator("proxies")
-    @classmethod
-    def _refuse_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for entry in value:
-            try:
-                ip_network(entry, strict=False)
-            except ValueError:
-                raise ValueError(f"{entry!r} is neither an address nor a network such as 10.0.0.0/24") from None
-        return value
 
 
 class DiskSettings(Section):

