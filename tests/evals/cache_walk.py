@@ -26,6 +26,9 @@ from tests.fakes.corpus import hash_vector
 
 PEOPLE = ("ann", "bob", "eve")
 ROLES = ("viewer", "developer", "operator")
+GROUPS = ("crane", "dock")
+READERS = (*(f"user:{one}" for one in PEOPLE), "role:operator", *(f"group:{one}" for one in GROUPS))
+OPERATIONS = {"ask": 84, "search": 6, "write": 3, "delete": 1, "grant": 2, "revoke": 2, "move": 2}
 WORDINGS = ("{}", "{}", "{}", "Could you please tell me, {}", "hello, {}", "{} thanks")
 
 # Who may see which documents, asked by the owner, whom no policy binds: the judge is not what is judged.
@@ -37,17 +40,19 @@ where d.workspace_id = %(workspace)s and (d.readers = '{}' or d.readers && %(pri
 
 @dataclass
 class Home:
-    """A workspace: its scope, generation, agents, documents by id, and what role everybody has in it."""
+    """A workspace: its scope, generation, agents, documents by id, and what roles and groups everybody has in it."""
 
     scope: Scope
     generation: int
     agents: list[str]
     documents: dict[str, str] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=lambda: dict.fromkeys(PEOPLE, "viewer"))
+    groups: dict[str, set[str]] = field(default_factory=lambda: {one: set() for one in PEOPLE})
 
     def of(self, person: str) -> Scope:
         """The scope of somebody as it is now."""
-        return replace(self.scope, principals=(f"user:{person}", f"role:{self.roles[person]}"))
+        groups = (f"group:{name}" for name in sorted(self.groups[person]))
+        return replace(self.scope, principals=(f"user:{person}", f"role:{self.roles[person]}", *groups))
 
     @property
     def worker(self) -> Scope:
@@ -105,7 +110,7 @@ class Walk:
     async def step(self) -> None:
         """One random operation."""
         home = self._rng.choice(self._homes)
-        name = self._rng.choices(("ask", "write", "delete", "grant", "revoke"), (92, 3, 1, 2, 2))[0]
+        name = self._rng.choices(list(OPERATIONS), list(OPERATIONS.values()))[0]
         self.tally.operations[name] += 1
         await getattr(self, f"_{name}")(home)
 
@@ -126,9 +131,24 @@ class Walk:
             asked = decision.question if decision.outcome == "hit" and decision.question else text
             fresh = await self._plain.run(scope, replace(query, text=asked))
             self.tally.stale += _shown(found) != _shown(fresh)
+        self._count_foreign(scope, query, found)
+
+    async def _search(self, home: Home) -> None:
+        """Without a cache."""
+        rng = self._rng
+        scope = home.of(rng.choice(PEOPLE))
+        query = SearchQuery(rng.choice(self._questions), 5, rng.choice((None, *home.agents)), SearchFilters())
+        self._count_foreign(scope, query, await self._plain.run(scope, query))
+
+    def _count_foreign(self, scope: Scope, query: SearchQuery, found: SearchResults) -> None:
         values = {"workspace": scope.workspace, "principals": list(scope.principals), "agent": query.agent_id}
         visible = {row[0] for row in self._admin.execute(VISIBLE, values).fetchall()}
         self.tally.foreign += any(hit.document_id not in visible for hit in found.hits)
+
+    async def _move(self, home: Home) -> None:
+        """Somebody joins a group, or leaves it."""
+        person, group = self._rng.choice(PEOPLE), self._rng.choice(GROUPS)
+        home.groups[person] ^= {group}
 
     async def _write(self, home: Home) -> None:
         """A new document, or other content of one that is there; as a job writes it."""
@@ -136,9 +156,7 @@ class Walk:
         again = rng.choice(sorted(home.documents)) if home.documents and rng.random() < 0.4 else None
         self._written += 1
         filename = home.documents[again] if again else f"{self._written}.txt"
-        readers = (
-            () if again or rng.random() < 0.6 else (rng.choice([f"user:{p}" for p in PEOPLE] + ["role:operator"]),)
-        )
+        readers = () if again or rng.random() < 0.6 else (rng.choice(READERS),)
         text = rng.choice(self._texts)[:1_500]
         arrival = FileArrival(f"upload:{filename}", filename, "blob:none", rng.choice((None, *home.agents)), readers)
         document = document_id(scope.workspace, arrival.origin)
@@ -169,7 +187,7 @@ class Walk:
         if kind == "role":
             home.roles[rng.choice(PEOPLE)] = rng.choice(ROLES)
         elif kind == "reader":
-            self._reread(chosen[:1], f"array_append(readers, 'user:{rng.choice(PEOPLE)}')")
+            await self._reread(home, chosen[0], None if rng.random() < 0.2 else rng.choice(READERS))
         else:
             async with self._db.transaction(scope) as tx:
                 if kind == "link":
@@ -184,7 +202,7 @@ class Walk:
         if kind == "role":
             home.roles[rng.choice(PEOPLE)] = "viewer"
         elif kind == "reader":
-            self._reread(chosen[:1], f"array['user:{rng.choice(PEOPLE)}']")
+            await self._reread(home, chosen[0], rng.choice(READERS), alone=True)
         else:
             async with self._db.transaction(scope) as tx:
                 if kind == "unlink":
@@ -192,11 +210,13 @@ class Walk:
                 else:
                     await self._agents.change(tx, scope, rng.choice(home.agents), AgentChange(whole_workspace=False))
 
-    def _reread(self, documents: Sequence[str], readers: str) -> None:
-        """Other readers of documents, wherever they are written down."""
-        with self._admin.transaction():
-            for table, key in (("documents", "id"), ("document_chunks", "document_id"), ("embeddings", "document_id")):
-                self._admin.execute(f"update {table} set readers = {readers} where {key} = any(%s)", (list(documents),))
+    async def _reread(self, home: Home, document: str, reader: str | None, *, alone: bool = False) -> None:
+        """Other readers, as the API changes them: one more, this one alone, or with None the whole workspace."""
+        row = self._admin.execute("select readers from documents where id = %s", (document,)).fetchone()
+        assert row is not None
+        readers = [] if reader is None else [reader] if alone else sorted({*row[0], reader})
+        async with self._db.transaction(home.worker) as tx:
+            await self._library.change_readers(tx, home.worker, document, readers)
 
     async def hits(self, count: int) -> list[float]:
         """Milliseconds of hits, the question's vector given."""
