@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from serve_apps.ui.documents.document_list import day_start, document_table
-from serve_apps.ui.documents.facts import impact_card, origin_card
+from serve_apps.ui.documents.facts import impact_card, origin_card, readers_card
 from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, parse_passage, words_of
 from serve_apps.ui.documents.viewer import confidence_class, page_viewer
 from serve_apps.ui.kit.page import ConsoleContext
@@ -129,6 +129,15 @@ def test_days_begin_in_the_readers_zone() -> None:
 
 def test_a_word_is_read_from_the_apis_row() -> None:
     assert words_of(WORDS)[1] == PageWord(4, "crane", (0.16, 0.1, 0.25, 0.12), 0.7)
+
+
+def test_readers_are_changed_by_who_may_and_of_what_has_its_own() -> None:
+    one = {"readers": ["group:legal", HOSTILE], "parent_id": None}
+    html = readers_card(one, Role.OPERATOR)
+    assert 'id="readers"' in html and "group:legal" in html and "<script" not in html
+    assert 'id="readers"' not in readers_card(one, Role.DEVELOPER)
+    assert 'id="readers"' not in readers_card({**one, "parent_id": "a" * 32}, Role.ADMIN)
+    assert "Everybody in the workspace" in readers_card({**one, "readers": []}, Role.VIEWER)
 
 
 def test_a_document_leads_to_what_it_came_out_of_and_to_what_came_out_of_it() -> None:

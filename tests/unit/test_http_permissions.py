@@ -125,6 +125,8 @@ EXPECTED = {
         GET /api/jobs/{job_id}/events
     """,
     "ADMINISTER": """
+        GET /api/documents/folder-readers
+        PUT /api/documents/folder-readers
         GET /api/users
         POST /api/credentials
         PATCH /api/credentials/{credential_id}

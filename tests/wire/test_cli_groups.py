@@ -56,6 +56,27 @@ def test_readers_are_shown_and_changed(known: ApiServer, capsys: pytest.CaptureF
     assert sent == [{"readers": ["group:finance"]}, {"readers": []}]
 
 
+def test_readers_of_folders_are_listed_tried_changed_and_removed(
+    known: ApiServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = "/api/documents/folder-readers"
+    done = {"folder": "/srv/legal", "readers": ["group:legal"], "documents_changed": 3, "dry_run": True}
+    known.answers |= {
+        f"GET {path}": {"items": [{"folder": "/srv/legal", "readers": ["group:legal"], "documents": 3}]},
+        f"PUT {path}": [done, done | {"dry_run": False}, done | {"readers": []}],
+    }
+    assert run_command(["documents", "folder-readers"]) == 0 and "group:legal" in capsys.readouterr().out
+    told = ["documents", "folder-readers", "legal", "--reader", "group:legal"]
+    assert run_command([*told, "--dry-run"]) == 0 and "3 documents would be changed" in capsys.readouterr().out
+    assert run_command(told) == 0 and "3 documents are changed" in capsys.readouterr().out
+    assert run_command(["documents", "folder-readers", "legal", "--remove", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["readers"] == []
+    sent = [(call.body["readers"], call.body["dry_run"]) for call in known.of(f"PUT {path}")]
+    assert sent == [(["group:legal"], True), (["group:legal"], False), ([], False)]
+    for wrong in (told[:3], [*told, "--remove"]):
+        assert run_command(wrong) != 0 and "--remove" in capsys.readouterr().err
+
+
 def test_it_is_said_why_somebody_does_not_see_a_document(known: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     told = {"may_see": False, "why": "its readers are group:audit, and they are none of these", "fix": "Add them."}
     path = "/api/documents/d1/access"

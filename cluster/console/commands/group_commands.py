@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cluster.basics.errors import NotFound
+from cluster.basics.errors import Invalid, NotFound
 from cluster.console.commands.documents.document_commands import (
     AT_ONCE,
     AsJson,
@@ -88,6 +88,31 @@ def change_readers(
         found = context.obj.api.request("PUT", f"/api/documents/{document}/readers", json=body)
     readers: list[Any] = found["readers"]
     context.obj.plain({"readers": readers}, as_json, "\n".join(readers) or "everybody of the workspace")
+
+
+@documents.command("folder-readers")
+def folder_readers(
+    context: typer.Context,
+    folder: Annotated[str, typer.Argument(help="Below NFS_BASE_PATH; left out, all with readers are listed.")] = "",
+    reader: Annotated[list[str] | None, typer.Option(help="Who may see what lies in it; once for each.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Its documents follow the folder around it again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many documents would change.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show or change who may see what lies in scanned folders.
+
+    Example: aos documents folder-readers contracts --reader group:legal --dry-run
+    """
+    path = "/api/documents/folder-readers"
+    if not folder:
+        return context.obj.print_items(path, ("folder", "readers", "documents"), as_json)
+    if bool(reader) == remove:
+        raise Invalid("say who may see it", fix="Name --reader once or more, or --remove.")
+    body = {"path": folder, "readers": reader or [], "dry_run": dry_run}
+    done = context.obj.api.request("PUT", path, json=body)
+    would = "would be changed" if dry_run else "are changed"
+    whom = ", ".join(done["readers"]) or "whoever sees the folder around it"
+    context.obj.plain(done, as_json, f"{done['folder']}: {whom}; {done['documents_changed']} documents {would}")
 
 
 @documents.command("access")

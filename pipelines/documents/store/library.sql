@@ -121,7 +121,7 @@ select readers from documents where id = %(document)s and workspace_id = %(works
 -- member, which follows what it came out of.
 with before as (
     select readers from documents where id = %(document)s and workspace_id = %(workspace)s and parent_id is null)
-update documents d set readers = %(readers)s from before
+update documents d set readers = %(readers)s, own_readers = true from before
 where d.id = %(document)s and d.workspace_id = %(workspace)s returning before.readers as before;
 
 -- volume: Pages, chunks and vectors of the live generation behind the documents that readers see.

@@ -158,13 +158,26 @@ def origin_card(document: Record) -> SafeHtml:
         ("Origin", document["origin"]),
         ("Came by", "scan of a folder" if source == "folder" else source),
         ("Read", format_moment(document["processed_date"])),
-        ("May be seen by", ", ".join(document["readers"]) or "everybody in the workspace"),
         ("Tags", ", ".join(document["tags"]) or None),
         ("Description", document["description"] or None),
         ("Id", tag("code", document["id"])),
     ]
     pairs = [(tag("dt", name), tag("dd", value)) for name, value in rows if value]
     return titled_card("About", tag("dl", pairs, class_="doc-pairs"))
+
+
+def readers_card(document: Record, role: Role) -> SafeHtml:
+    """Who may see the document, and a form to change it; a file of an archive or letter follows that."""
+    shown = tag("p", ", ".join(document["readers"]) or "Everybody in the workspace.", class_="doc-gap")
+    if document.get("parent_id"):
+        return titled_card("May be seen by", shown, tag("p", "As what it came out of."))
+    if not role.reaches(Role.OPERATOR):
+        return titled_card("May be seen by", shown)
+    about = "group:finance, user:ann@acme.example, role:operator; empty for everybody in the workspace"
+    known = {"name": "readers", "id": "readers", "placeholder": about, "value": ", ".join(document["readers"])}
+    box = tag("input", **known, maxlength=4000, aria_label=f"Who may see it: {about}")
+    form = tag("form", box, _action_button("Change", "readers", id_="change-readers"), class_="doc-inline")
+    return titled_card("May be seen by", shown, form)
 
 
 def _container_link(document: Record) -> SafeHtml | None:

@@ -72,6 +72,11 @@ async def _act_on_document(console: ConsoleContext, api: SessionApi, asked: Page
                 job = await api.post(f"/api/documents/{document}/process", body)
                 where = console.link("ingest", job=job["job_id"])
                 said = facts.done_notice(join_html("It is read again: ", link_to("see the job", where), "."))
+            case "readers":
+                named = [one.strip() for one in asked.fields.get("readers", "").split(",") if one.strip()]
+                changed = await api.put(f"/api/documents/{document}/readers", {"readers": named})
+                whom = ", ".join(changed["readers"]) or "everybody in the workspace"
+                said = facts.done_notice(f"From now on it is seen by {whom}.")
             case "impact":
                 row, impact = await asyncio.gather(
                     api.get(f"/api/documents/{document}"), api.get(f"/api/documents/{document}/delete-impact")
@@ -105,7 +110,7 @@ async def _document_view(console: ConsoleContext, api: SessionApi, id_: str, ask
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
     cards: list[SafeHtml | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(console, document, agents["items"], role), facts.origin_card(document)]
-    cards += [facts.encoding_card(document, role)]
+    cards += [facts.readers_card(document, role), facts.encoding_card(document, role)]
     head = facts.document_heading(document, role)
     if version is None:
         nothing = empty_state("No page of it was read yet.", "Its job on the page Ingest tells how far it is.")

@@ -1,17 +1,25 @@
 """Readers of documents: who may see one, changed later, and why somebody does not see it."""
 
+import asyncio
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
+from cluster.basics.errors import NotFound
 from cluster.basics.scope import Role, Scope
 from cluster.state.identity.identity import WorkspaceMember
+from configs.sections import ReadSettings
+from pipelines.documents.sources.files import confine_path
+from pipelines.documents.store.folder_readers import FolderReaders, printable_folder
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
-from serve_apps.http.auth.permissions import AUDIT, OPERATE
-from serve_apps.http.fields import DocumentInPath, Email, RequestBody, storable_text
+from serve_apps.http.auth.permissions import ADMINISTER, AUDIT, OPERATE
+from serve_apps.http.fields import DocumentInPath, Email, RequestBody, Text, storable_text
 from serve_apps.http.routes.documents.uploads import check_readers, named_groups
+from serve_apps.http.routes.scans.scan_paths import base_of
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -33,6 +41,36 @@ class DocumentReaders(BaseModel):
     document_id: str
     readers: list[str]
     members_changed: Annotated[int, Field(description="Files of this archive or letter that follow it.")] = 0
+
+
+class FolderReadersRequest(ReadersRequest):
+    """Readers of what lies in a folder below NFS_BASE_PATH, absolute or relative to it."""
+
+    path: Annotated[Text, Field(max_length=4_096)]
+    dry_run: bool = False
+
+
+class FolderWithReaders(BaseModel):
+    """A folder, and how many documents have its readers from there."""
+
+    folder: str
+    readers: list[str]
+    documents: int
+
+
+class FoldersWithReaders(BaseModel):
+    """All of the workspace."""
+
+    items: list[FolderWithReaders]
+
+
+class ChangedFolderReaders(BaseModel):
+    """What a change came to; with `dry_run` what it would."""
+
+    folder: str
+    readers: list[str]
+    documents_changed: int
+    dry_run: bool
 
 
 class AccessExplanation(BaseModel):
@@ -66,6 +104,49 @@ async def change_readers(document_id: DocumentInPath, body: ReadersRequest, me: 
         detail = {"before": before, "after": readers, "members": members}
         await parts.audit.record(tx, me.scope, "document.readers", document_id, detail=detail)
     return DocumentReaders(document_id=document_id, readers=readers, members_changed=members)
+
+
+@router.get("/api/documents/folder-readers", dependencies=[ADMINISTER])
+async def folder_readers(me: Me, parts: Its) -> FoldersWithReaders:
+    """List the folders whose documents have readers from there."""
+    rows = await FolderReaders(parts.database).all_of(_as_worker(me))
+    return FoldersWithReaders(items=[FolderWithReaders(**row) for row in rows])
+
+
+@router.put("/api/documents/folder-readers", dependencies=[ADMINISTER])
+async def change_folder_readers(body: FolderReadersRequest, me: Me, parts: Its) -> ChangedFolderReaders:
+    """Change who may see what scans find in a folder below NFS_BASE_PATH, documents that are there already included.
+
+    The nearest folder that has readers decides; nobody named takes a folder's own away. Documents whose readers were
+    given by hand keep them. With `dry_run` nothing changes, and the answer says how many documents would.
+    """
+    readers = check_readers(body.readers)
+    await parts.groups.require_names(me.scope, named_groups(readers))
+    folder = await asyncio.to_thread(confine_folder, parts.read, body.path)
+    worker = _as_worker(me)
+    with suppress(_NothingChanged):
+        async with parts.database.transaction(worker) as tx:
+            changed = await FolderReaders(parts.database).change(tx, worker, folder, readers)
+            if body.dry_run:
+                raise _NothingChanged
+            detail = {"readers": readers, "documents": changed}
+            await parts.audit.record(tx, me.scope, "folder.readers", printable_folder(folder), detail=detail)
+    return ChangedFolderReaders(
+        folder=printable_folder(folder), readers=readers, documents_changed=changed, dry_run=body.dry_run
+    )
+
+
+class _NothingChanged(Exception):
+    """Undoes what was tried."""
+
+
+def confine_folder(read: ReadSettings, path: str) -> Path:
+    """A path below NFS_BASE_PATH, which need not be there (any more). Raises Invalid, NotFound: it leads elsewhere."""
+    base = base_of(read)
+    try:
+        return confine_path(base, path)
+    except (OSError, RuntimeError) as error:
+        raise NotFound("that path is not below NFS_BASE_PATH", fix="GET /api/documents/folders lists them.") from error
 
 
 @router.get("/api/documents/{document_id}/access", dependencies=[AUDIT])

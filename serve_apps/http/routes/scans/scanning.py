@@ -12,13 +12,11 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from cluster.basics.errors import Forbidden, Invalid, NotFound
+from cluster.basics.errors import Forbidden, Invalid
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane
-from configs.sections import ReadSettings
 from pipelines.documents.ingest.estimate import SampledFile, estimate_scan, list_folder
 from pipelines.documents.ingest.reading_rate import JobPaces
-from pipelines.documents.sources.files import confine_path
 from pipelines.documents.store.blobs import location_of
 from pipelines.documents.store.library import DocumentLibrary
 from pipelines.documents.store.page_quota import pages_left
@@ -29,6 +27,7 @@ from serve_apps.http.fields import IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.response_shapes import Started, copy_fields
 from serve_apps.http.routes.documents.uploads import start_job
 from serve_apps.http.routes.scans.scan_languages import check_languages
+from serve_apps.http.routes.scans.scan_paths import base_of, resolve_scan_path
 from serve_apps.http.streams.response import while_read
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
@@ -124,23 +123,6 @@ async def batch_scan(
     if languages := await check_languages(parts.ocr, body.languages):
         payload |= {"ocr": list(languages)}
     return await start_job(parts, me, "scan", JobLane.BULK, payload, idempotency_key)
-
-
-def base_of(read: ReadSettings) -> Path:
-    """The folder that scans are confined to. Raises Invalid: there is none."""
-    if read.nfs_base_path is None:
-        raise Invalid("folders cannot be scanned here", fix="Set NFS_BASE_PATH to the folder that may be scanned.")
-    return Path(read.nfs_base_path)
-
-
-def resolve_scan_path(base: Path, path: str) -> Path:
-    """A path that is there, below the base. Raises Forbidden, NotFound: it leads elsewhere; there is none."""
-    try:
-        root = confine_path(base, path)
-        root.stat()
-    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
-        raise NotFound("there is no such path", fix="It must exist on the server, below NFS_BASE_PATH.") from error
-    return root
 
 
 async def dry_run(parts: AppDependencies, scope: Scope, root: Path) -> Estimated:
