@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -177,6 +177,9 @@ test-approvals: install ## kill agents while people decide; nothing runs twice
 
 test-vllm: install ## vLLM on the CPU, streamed through the router, in an environment of its own
 	$(RUN) -m tests.vllm.main
+
+test-access: install ## sign-in, rights, readers, erasure, limits and audit against real directories, providers and collectors
+	$(RUN) -m tests.evals.eval_access
 
 test-api: install ## schemathesis over the running API
 	$(RUN) -m tests.evals.eval_api

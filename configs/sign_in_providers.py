@@ -42,6 +42,7 @@ class OidcProvider(Section):
     `email_verified`, as directories of one organisation do. `groups`: patterns (`finance-*`) of those values of
     `groups_claim` that become groups here, whom documents may name; none where empty. `rights_hours`: for so long after
     a sign-in what it gave counts, so that who has left there needs nobody's hand here; without end where left out.
+    `prompt`: how it asks who somebody is where a program of theirs signs in; Google knows `select_account` instead.
     """
 
     name: Slug
@@ -58,6 +59,7 @@ class OidcProvider(Section):
     domains: tuple[str, ...] = ()
     tenant: UUID | None = None
     rules: tuple[SignInRule, ...] = ()
+    prompt: Literal["login", "select_account", "consent"] = "login"
     rights_hours: Annotated[int, Field(ge=1, le=24 * 366)] | None = None
 
     @field_validator("issuer")

@@ -17,8 +17,15 @@ from tests.fakes.http import PASSWORD
 @contextmanager
 def listening(parts: AppDependencies) -> Iterator[str]:
     """Its base URL, while it runs."""
+    with serving(parts, 0) as url:
+        yield url
+
+
+@contextmanager
+def serving(parts: AppDependencies, port: int) -> Iterator[str]:
+    """As `listening`, at a port that somebody has to know beforehand."""
     with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
+        found.bind(("127.0.0.1", port))
         found.listen(256)
         config = uvicorn.Config(create_app(parts), log_level="error", timeout_graceful_shutdown=2)
         server = uvicorn.Server(config)

@@ -80,7 +80,7 @@ class OidcProviderClient:
         """
         metadata = await self.metadata()
         async with self._oauth(metadata, redirect_uri) as client:
-            more = {"prompt": "select_account"} if asks else {}
+            more = {"prompt": self.provider.prompt} if asks else {}
             url, _ = client.create_authorization_url(
                 metadata.authorization_endpoint, state=state, code_verifier=verifier, nonce=nonce, **more
             )
