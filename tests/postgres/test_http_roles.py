@@ -96,7 +96,7 @@ def test_au_04_the_matrix_says_what_the_roles_mean() -> None:
     by_provider = {f"/api/auth/oidc/{path}" for path in ("{provider}/start", "{provider}/callback", "redeem")}
     assert public == {
         *("/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"),
-        *("/api/auth/providers", *by_provider),
+        *("/api/auth/providers", "/api/auth/login/ad", *by_provider),
     }
 
 

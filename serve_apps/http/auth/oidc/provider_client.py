@@ -14,7 +14,7 @@ from joserfc.jwk import JWKRegistry, KeySet
 
 from configs.sign_in_providers import OidcProvider, is_private_channel
 from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
-from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
+from serve_apps.http.auth.sign_in_problems import ProviderUnavailable, SignInRefused
 
 log = logging.getLogger("aos.auth")
 
