@@ -29,6 +29,7 @@ include /etc/ldap/schema/nis.schema
 include /etc/ldap/schema/msuser.schema
 modulepath /usr/lib/ldap
 moduleload back_mdb
+moduleload ppolicy
 TLSCACertificateFile {folder}/ca.pem
 TLSCertificateFile {folder}/server.pem
 TLSCertificateKeyFile {folder}/server.key
@@ -79,9 +80,7 @@ class Authority:
         secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         return certificate, secret
 
-    def _builder(
-        self, subject: x509.Name, key: ec.EllipticCurvePublicKey, lasts: timedelta
-    ) -> x509.CertificateBuilder:
+    def _builder(self, subject: x509.Name, key: ec.EllipticCurvePublicKey, lasts: timedelta) -> x509.CertificateBuilder:
         now = datetime.now(UTC)
         builder = x509.CertificateBuilder().subject_name(subject).issuer_name(self._name).public_key(key)
         builder = builder.serial_number(x509.random_serial_number())
@@ -121,11 +120,17 @@ class Slapd:
         self.process.wait(10)
 
 
+def find_slapd(places: str) -> str:
+    """Its path; fails with what to install."""
+    program = shutil.which("slapd", path=places)
+    assert program is not None, MISSING
+    return program
+
+
 @contextmanager
 def slapd(folder: Path, ldif: str, more: str = "") -> Iterator[Slapd]:
     """One with these entries; certificates lie in the folder already. `more` is configuration before the database."""
-    program = shutil.which("slapd", path=PLACES)
-    assert program is not None, MISSING
+    program = find_slapd(PLACES)
     (folder / "data").mkdir()
     config, entries = folder / "slapd.conf", folder / "entries.ldif"
     config.write_text(CONFIG.format(folder=folder, base=BASE, more=more), encoding="utf-8")

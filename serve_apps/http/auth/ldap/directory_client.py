@@ -15,8 +15,8 @@ from ldap3.core.exceptions import LDAPInvalidFilterError
 from ldap3.operation.search import parse_filter
 
 from cluster.basics.errors import Forbidden, InvalidSettings, Permanent
-from configs.sign_in_directories import Directory
-from serve_apps.http.auth.ldap.directory_connection import BindRefused, DirectoryConnection, SeveralEntries
+from configs.sign_in_directories import LOGIN, Directory
+from serve_apps.http.auth.ldap.directory_connection import BindRefused, DirectoryConnection, ServerAway, SeveralEntries
 from serve_apps.http.auth.ldap.directory_entry import (
     STATUS_ATTRIBUTES,
     DirectoryEntry,
@@ -70,6 +70,21 @@ class DirectoryPerson:
     subject: str
     email: str
     claims: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryCheck:
+    """Whether a directory can be asked.
+
+    Attributes:
+        servers: what is wrong with each by its URL; nothing where that is empty.
+        problem: what is wrong besides.
+        people: how many the user filter may find, up to 20,000; None where no service account looks for them.
+    """
+
+    servers: Mapping[str, str]
+    problem: str = ""
+    people: int | None = None
 
 
 @dataclass
@@ -141,6 +156,33 @@ class DirectoryClient:
                 raise AccountEnded(why)
             return await session.run(self._person, connection, entry)
 
+    async def check(self) -> DirectoryCheck:
+        """Try each server, and the service account."""
+        servers = {}
+        async with self._session() as session:
+            for url in self.directory.urls:
+                try:
+                    await session.run(self._connect, session, url)
+                    servers[url] = ""
+                except ServerAway as away:
+                    servers[url] = away.why
+                except ProviderUnavailable:
+                    servers[url] = "no answer in time"
+        if self.directory.bind == "direct":
+            return DirectoryCheck(servers)
+        try:
+            async with self._session() as session:
+                connection = await session.run(self._open_service, session)
+                return DirectoryCheck(servers, people=await session.run(self._count_people, connection))
+        except ServerAway as away:
+            return DirectoryCheck(servers, away.why)
+        except ProviderUnavailable as error:
+            return DirectoryCheck(servers, str(error.__cause__ or "no answer in time"))
+
+    def _count_people(self, connection: DirectoryConnection) -> int:
+        anybody = self.directory.user_filter.replace(LOGIN, "*")
+        return sum(1 for _ in connection.pages(self.directory.base_dn, anybody, ("1.1",)))  # no attributes
+
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[_Session]:
         end = asyncio.get_running_loop().time() + self.directory.seconds
@@ -157,15 +199,17 @@ class DirectoryClient:
         moment = self._clock()
         urls = sorted(self.directory.urls, key=lambda url: self._avoided.get(url, 0.0) > moment)
         for url in urls:
-            connection = DirectoryConnection(self.directory, url, self._context)
-            session.connections.append(connection)
             try:
-                connection.open()
-            except ProviderUnavailable:
+                return self._connect(session, url)
+            except ServerAway:
                 self._avoided[url] = moment + AVOIDED_SECONDS
-                continue
-            return connection
         raise ProviderUnavailable(self.directory.title)
+
+    def _connect(self, session: _Session, url: str) -> DirectoryConnection:
+        connection = DirectoryConnection(self.directory, url, self._context)
+        session.connections.append(connection)
+        connection.open()
+        return connection
 
     def _open_service(self, session: _Session) -> DirectoryConnection:
         connection = self._open(session)

@@ -43,6 +43,17 @@ class BindRefused(Permanent):
     """The directory does not take this name and password."""
 
 
+class ServerAway(ProviderUnavailable):
+    """A server of the directory could not be asked.
+
+    `why` is for whoever runs it, and has no secret in it.
+    """
+
+    def __init__(self, title: str, why: str) -> None:
+        super().__init__(title)
+        self.why = why
+
+
 class SeveralEntries(Permanent):
     """The login means several entries of the directory."""
 
@@ -67,7 +78,7 @@ class _VerifiedTls(Tls):
 class DirectoryConnection:
     """A connection to one server, for one thread at a time; every method but `abort` may block.
 
-    All raise ProviderUnavailable where the server is away, not the one that it should be, or answers in another way
+    All raise ServerAway where the server is away, not the one that it should be, or answers in another way
     than LDAP has it.
     """
 
@@ -150,9 +161,11 @@ class DirectoryConnection:
                 generator=True,
             )
             for one in found:
-                if one["type"] == "searchResEntry" and count < MOST_ENTRIES:
-                    count += 1
+                if one["type"] == "searchResEntry":
                     yield _entry(one)
+                    count += 1
+                if count >= MOST_ENTRIES:
+                    return
 
     def abort(self) -> None:
         """End it, whatever another thread waits for."""
@@ -186,9 +199,9 @@ class DirectoryConnection:
         except BROKEN as error:
             raise self._unavailable(doing, f"{type(error).__name__}: {error}") from error
 
-    def _unavailable(self, doing: str, why: str) -> ProviderUnavailable:
+    def _unavailable(self, doing: str, why: str) -> ServerAway:
         log.warning("directory %s: %s: %s: %s", self._directory.name, self._url, doing, why[:300])
-        return ProviderUnavailable(self._directory.title)
+        return ServerAway(self._directory.title, f"{doing}: {why[:300]}")
 
 
 def _entry(one: dict[str, Any]) -> DirectoryEntry:
