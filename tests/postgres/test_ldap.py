@@ -8,11 +8,10 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from tests.fakes.corp_directory import DIRECT, SECRET, corp, declared, house_of
-from tests.fakes.http import PASSWORD, Office
+from tests.fakes.http import PASSWORD, Office, open_office
 from tests.fakes.scripted_directory import EXTENDED, ScriptedDirectory, running
-from tests.fakes.slapd import BASE, MISSING, PLACES, Slapd, find_slapd, group, person
+from tests.fakes.slapd import BASE, MISSING, PLACES, SERVICE_PASSWORD, Slapd, find_slapd, group, person
 
 CROWD = 10_000
 MANY_GROUPS = 1_200  # more than the server gives at once
@@ -187,10 +186,25 @@ async def test_the_second_server_is_asked_where_the_first_is_down(
 
 
 async def test_a_directory_of_ten_thousand_is_listed_by_pages(
-    directory: Slapd, office: Office, record_property: Any
+    directory: Slapd, app_dsn: str, admin_dsn: str, tmp_path: Path, office: Office, record_property: Any
 ) -> None:
-    client = DirectoryClient(of(directory, office), lambda: 0.0)
-    found = await client.check()
-    await client.close()
-    assert found.people >= CROWD, "the server gives 500 at once"
-    record_property("LDAP users paged", found.people)
+    urls = ["ldaps://localhost:1", directory.ldaps, directory.ldap]
+    broken = {"name": "broken", "title": "Broken", "service_password": "another"}
+    direct = {"name": "direct", "title": "Direct", **DIRECT}
+    told = (of(directory, office, url=urls), of(directory, office, **broken), of(directory, office, **direct))
+    async with house_of(app_dsn, tmp_path, office, *told) as house:
+        admin = await house.admin()
+        found = (await admin.get("/api/auth/directories/corp/check")).raise_for_status().json()
+        assert [(one["url"], one["problem"] == "") for one in found["servers"]] == list(
+            zip(urls, (False, True, True), strict=True)
+        )
+        assert found["people"] >= CROWD and found["problem"] == "", "the server gives 500 at once"
+        record_property("LDAP users paged", found["people"])
+        found = (await admin.get("/api/auth/directories/broken/check")).json()
+        assert "invalidCredentials" in found["problem"] and found["people"] is None
+        found = (await admin.get("/api/auth/directories/direct/check")).text
+        assert '"people":null' in found and SECRET not in found and SERVICE_PASSWORD not in found
+        assert (await admin.get("/api/auth/directories/nobody/check")).status_code == 404
+        stranger = open_office(admin_dsn)
+        other = await house.api.sign_in(stranger.emails[Role.ADMIN])
+        assert (await other.get("/api/auth/directories/corp/check")).status_code == 404, "another tenant's"

@@ -39,6 +39,7 @@ EXPECTED = {
         DELETE /api/users/{user_id}/sessions
         POST /api/groups
         DELETE /api/groups/{group_id}
+        GET /api/auth/directories/{provider}/check
         PUT /api/groups/{group_id}/members/{user_id}
         DELETE /api/groups/{group_id}/members/{user_id}
     """,

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Request
-from pydantic import AfterValidator, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, StringConstraints, model_validator
 
 from cluster.basics.errors import Forbidden, Invalid
 from cluster.basics.scope import Scope
@@ -13,11 +13,11 @@ from cluster.state.identity.external_accounts import ExternalPerson, NothingGran
 from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember
 from serve_apps.http.auth.claimed_rights import accepted_email, claimed_rights
 from serve_apps.http.auth.external_sign_in import admit, record_refusal, tenant_of
-from serve_apps.http.auth.guard import GuardedRoute, Its
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient, DirectoryPerson, PasswordRefused
 from serve_apps.http.auth.ldap.directory_entry import fold_login, fold_name
 from serve_apps.http.auth.login_routes import WrongCredentials, check_login_scope, client_address, start_session
-from serve_apps.http.auth.permissions import PUBLIC
+from serve_apps.http.auth.permissions import PUBLIC, TENANT
 from serve_apps.http.auth.sign_in_problems import SignInRefused, UnknownProvider
 from serve_apps.http.auth.throttle import GuessLimiter
 from serve_apps.http.deps import AppDependencies
@@ -47,6 +47,25 @@ class DirectoryLogin(RequestBody):
         if (self.username is None) == (self.email is None):
             raise ValueError("give a username or an e-mail address")
         return self
+
+
+class DirectoryServer(BaseModel):
+    """A server of a directory, and what is wrong with it; nothing where that is empty."""
+
+    url: str
+    problem: str
+
+
+class DirectoryReport(BaseModel):
+    """Whether people can sign in by a directory.
+
+    `problem`: what is wrong with the service account or its search. `people`: how many the user filter may find, up to
+    20,000; null where nobody looks for them beforehand.
+    """
+
+    servers: list[DirectoryServer]
+    problem: str
+    people: int | None
 
 
 @router.post("/api/auth/login/ad", dependencies=[PUBLIC])
@@ -85,6 +104,17 @@ async def login_by_directory(body: DirectoryLogin, request: Request, parts: Its)
     for one in guesses:
         await one.succeeded()
     return await start_session(parts, member, {"provider": name})
+
+
+@router.get("/api/auth/directories/{provider}/check", dependencies=[TENANT])
+async def check_directory(provider: str, me: Me, parts: Its) -> DirectoryReport:
+    """Try each server of a directory, and the service account; of the administrator's own tenant."""
+    client = parts.directories.get(provider)
+    if client is None or await tenant_of(parts, client.directory) != me.tenant:
+        raise UnknownProvider(provider[:80])
+    found = await client.check()
+    servers = [DirectoryServer(url=url, problem=problem) for url, problem in found.servers.items()]
+    return DirectoryReport(servers=servers, problem=found.problem, people=found.people)
 
 
 def _chosen_client(parts: AppDependencies, wanted: str | None) -> DirectoryClient:
