@@ -1,4 +1,4 @@
-"""What everything has in common by which people sign in from outside: a name, a tenant, and rules that give rights."""
+"""Rules that give rights to people who sign in by a provider or a directory, and the tenant that they belong to."""
 
 from typing import Annotated, Literal
 from uuid import UUID

@@ -80,7 +80,6 @@ def build_app_dependencies(
     golden = GoldenSets(base.database)
     golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
-    directories = directory_clients(settings.auth)
     tokens = TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth)
     return AppDependencies(
         **_database_parts(base.database),
@@ -98,7 +97,7 @@ def build_app_dependencies(
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
         tokens=tokens,
         sign_in=sign_in_flow(settings.auth, tokens),
-        directories=directories,
+        directories=directory_clients(settings.auth),
         first_admin=settings.auth.admin_email,
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
@@ -114,10 +113,7 @@ def build_app_dependencies(
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),
         openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
-        closers=(
-            *(one.close for one in directories.values()),
-            *(golden_runs.close, workshop.close, base.close, pictures.close),
-        ),
+        closers=(golden_runs.close, workshop.close, base.close, pictures.close),
     )
 
 

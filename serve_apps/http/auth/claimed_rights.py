@@ -1,4 +1,4 @@
-"""What a provider or a directory says of somebody, as a person and their rights, by its rules."""
+"""Claims of an ID token, or of a directory's entry, as a person and their rights, by the rules for them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
