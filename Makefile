@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-gpu test-kill test-reembed test-console browser test-approvals test-access test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-reembed test-console browser slapd test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -67,10 +67,26 @@ browser:
 	$$as apt-get update -qq; \
 	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
 
+# For tests alone. Debian would start a server of its own on port 389 at once and at every boot: policy-rc.d (exit 101)
+# keeps it from that now, and `update-rc.d`/`systemctl` later. One that was installed before is left as it is.
+slapd:
+	@[ -x /usr/sbin/slapd ] && command -v ldapmodify >/dev/null && exit 0; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
+	  echo "Missing: slapd. Run once: sudo apt-get update && sudo apt-get install -y --no-install-recommends slapd ldap-utils"; \
+	  echo "Its service is not needed: sudo systemctl disable --now slapd"; exit 1; fi; \
+	echo "installing slapd, without its service"; \
+	new=; [ -x /usr/sbin/slapd ] || new=yes; \
+	policy=/usr/sbin/policy-rc.d; mine=; \
+	if [ ! -e $$policy ]; then printf '#!/bin/sh\nexit 101\n' | $$as tee $$policy >/dev/null; $$as chmod 755 $$policy; mine=yes; fi; \
+	trap '[ -z "$$mine" ] || $$as rm -f $$policy' EXIT; \
+	$$as apt-get update -qq; \
+	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends slapd ldap-utils >/dev/null; \
+	[ -z "$$new" ] || $$as update-rc.d slapd disable >/dev/null 2>&1 || true
+
 test-console: install browser ## the console in a browser; pictures in .reports/console
 	$(RUN) -m pytest tests/acceptance/console --sessions 200
 
-test: install browser ## all tests, two runs of them at a time
+test: install browser slapd ## all tests, two runs of them at a time
 	$(RUN) -m tests.suite
 
 test-unit: install ## the tests that need no Ray, no Gradio, no database and no other process, and how long they take

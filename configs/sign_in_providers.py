@@ -1,52 +1,32 @@
-"""The OpenID providers whose people may sign in, and what they get here: a YAML file that an operator writes."""
+"""The OpenID providers and directories whose people may sign in: a YAML file that an operator writes."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 from urllib.parse import urlsplit
-from uuid import UUID
 
 import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import ValidationError, field_validator
 
 from configs.section import Secret, Section
 from configs.settings import InvalidConfiguration
+from configs.sign_in_directories import Directory
+from configs.sign_in_rules import SignInSource
 
-RoleName = Literal["viewer", "developer", "operator", "admin"]
-Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
 # Signed with a key that only the provider has: what is signed with the client's secret, anybody who has it can make.
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-class SignInRule(Section):
-    """What somebody gets in whose claim a value stands; `*` is everybody whom the provider lets in.
-
-    `claim`: its name, with dots where it lies deeper (`realm_access.roles`). `workspace`: name or id of one of the
-    tenant. Of several rules for a workspace the one with most rights counts, and so it is with `tenant_role`.
-    """
-
-    claim: str = "groups"
-    value: str
-    workspace: str
-    role: RoleName = "viewer"
-    tenant_role: RoleName | None = None
-
-
-class OidcProvider(Section):
-    """An OpenID provider. Whom no rule names gets nothing, and is refused.
+class OidcProvider(SignInSource):
+    """An OpenID provider.
 
     `issuer`: as its discovery document has it. `client_secret`: left out for a public client; PKCE is used in any case.
-    `tenant`: id of the tenant that its people belong to; that of the first administrator where left out. `domains`: of
-    e-mail addresses that may sign in; any where empty. `trust_email`: the provider vouches for addresses without saying
-    `email_verified`, as directories of one organisation do. `groups`: patterns (`finance-*`) of those values of
-    `groups_claim` that become groups here, whom documents may name; none where empty. `rights_hours`: for so long after
-    a sign-in what it gave counts, so that who has left there needs nobody's hand here; without end where left out.
-    `prompt`: how it asks who somebody is where a program of theirs signs in; Google knows `select_account` instead.
+    `trust_email`: the provider vouches for addresses without saying `email_verified`, as directories of one
+    organisation do. `groups_claim`: which of its claims has the groups. `prompt`: how it asks who
+    somebody is where a program of theirs signs in; Google knows `select_account` instead.
     """
 
-    name: Slug
-    title: str
     issuer: str
     client_id: str
     client_secret: Secret = None
@@ -54,13 +34,7 @@ class OidcProvider(Section):
     algorithms: tuple[Algorithm, ...] = ("RS256", "PS256", "ES256", "EdDSA", "Ed25519")
     email_claim: str = "email"
     trust_email: bool = False
-    groups_claim: str = "groups"
-    groups: tuple[str, ...] = ()
-    domains: tuple[str, ...] = ()
-    tenant: UUID | None = None
-    rules: tuple[SignInRule, ...] = ()
     prompt: Literal["login", "select_account", "consent"] = "login"
-    rights_hours: Annotated[int, Field(ge=1, le=24 * 366)] | None = None
 
     @field_validator("issuer")
     @classmethod
@@ -78,14 +52,24 @@ def is_private_channel(url: str) -> bool:
 
 class _ProvidersFile(Section):
     providers: tuple[OidcProvider, ...] = ()
+    directories: tuple[Directory, ...] = ()
 
 
 def load_providers(path: Path | None) -> Sequence[OidcProvider]:
     """The providers of a file, none without one. Raises InvalidConfiguration: with a line for each mistake."""
+    return _read_file(path).providers
+
+
+def load_directories(path: Path | None) -> Sequence[Directory]:
+    """The directories of the same file; raises as `load_providers`."""
+    return _read_file(path).directories
+
+
+def _read_file(path: Path | None) -> _ProvidersFile:
     if path is None:
-        return ()
+        return _ProvidersFile()
     try:
-        found = _ProvidersFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {}).providers
+        found = _ProvidersFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except OSError as error:
         raise InvalidConfiguration(f"{path}: {error.strerror}; correct auth.providers_file") from error
     except yaml.YAMLError as error:  # whose text may hold a line with a secret
@@ -95,7 +79,7 @@ def load_providers(path: Path | None) -> Sequence[OidcProvider]:
     except ValidationError as error:
         lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
         raise InvalidConfiguration("\n".join(lines)) from None
-    names = [one.name for one in found]
+    names = [one.name for one in (*found.providers, *found.directories)]  # what they give is kept by name
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InvalidConfiguration(f"{path}: providers: {', '.join(twice)} stands there twice")
     return found

@@ -60,15 +60,20 @@ class ApiClient:
     token: str | None  # given by the caller (AOS_TOKEN); it beats what `aos login` stored and is never refreshed
     credentials: CredentialsFile  # where `aos login` stored its tokens
 
-    def login(self, email: str, password: str) -> JSON:
-        """Sign in and keep the tokens; the answer has `must_change_password`."""
-        body = {"email": email, "password": password}
-        answer = _read_json(self._send_request("POST", "/api/auth/login", None, json=body))
+    def login(self, email: str, password: str, directory: str | None = None) -> JSON:
+        """Sign in and keep the tokens; the answer has `must_change_password`.
+
+        `directory`: whose login and password these are, where it is not an account here.
+        """
+        body, path = {"email": email, "password": password}, "/api/auth/login"
+        if directory is not None:
+            body, path = {"username": email, "password": password, "directory": directory}, "/api/auth/login/ad"
+        answer = _read_json(self._send_request("POST", path, None, json=body))
         self._keep_tokens(answer)
         return answer
 
     def providers(self) -> list[JSON]:
-        """Providers by which people may sign in, each with its name, title and start."""
+        """Providers and directories by which people may sign in, each with its name, title, kind and start."""
         found: list[JSON] = _read_json(self._send_request("GET", "/api/auth/providers", None))["items"]
         return found
 

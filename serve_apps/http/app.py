@@ -10,6 +10,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from configs.sections import HttpSettings
 from serve_apps.http import problems, swagger
 from serve_apps.http.auth import login_routes
+from serve_apps.http.auth.ldap import directory_routes
 from serve_apps.http.auth.oidc import oidc_routes
 from serve_apps.http.auth.permissions import collect_permissions
 from serve_apps.http.body_limit import BodyLimit
@@ -68,7 +69,7 @@ from serve_apps.http.tracing import TracingMiddleware
 
 # Fixed paths below /api/documents/ come before those with an id.
 _ROUTES = (
-    *(health, login_routes, oidc_routes, accounts, groups, deletion),
+    *(health, login_routes, oidc_routes, directory_routes, accounts, groups, deletion),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
     *(
         search,

@@ -39,6 +39,7 @@ from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
 from serve_apps.http.admission import AdmissionQueue
+from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.revocation import RevocationWatch
@@ -81,6 +82,7 @@ class AppDependencies:
     extract_admission: which extractions may; they hold no place of an answer while their rules wait for each other.
     telemetry: where spans of requests go.
     sign_in: the providers by which people may sign in.
+    directories: by name, those whose people may sign in with the password that they have there.
     first_admin: e-mail address of the first administrator, in whose tenant people of a provider are unless it says.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
     """
@@ -129,6 +131,7 @@ class AppDependencies:
     tokens: TokenSigner
     passwords: BoundedPasswordHasher
     sign_in: SignInFlow
+    directories: Mapping[str, DirectoryClient]
     first_admin: str
     throttle: LoginThrottle
     admission: AdmissionQueue

@@ -44,7 +44,7 @@ def provider_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
     @router.get("/sso/start")
     async def sso_start(request: Request, provider: str = "", next: str = "") -> Response:
         known = {one.name: one for one in await door.providers()}
-        found = known.get(provider)
+        found = one if (one := known.get(provider)) and one.kind == "oidc" else None
         if found is None:
             return sign_in_page(next, "", NO_PROVIDER, tuple(known.values()))
         verifier, next_ = secrets.token_urlsafe(48), return_address(next)

@@ -16,7 +16,7 @@ from serve_apps.ui.kit.html import SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import COOKIE, PREFIX, ConsoleContext
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.session_guard import redirect_to, return_address
-from serve_apps.ui.sessions import ConsoleSession
+from serve_apps.ui.sessions import ConsoleSession, TokenGrant
 
 Field = Annotated[str, Form(max_length=2000)]
 DIFFERENT = ProblemReport("The two new passwords differ.", "", "Type the new password twice.", 422, "passwords_differ")
@@ -31,17 +31,14 @@ def sign_in_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
         return sign_in_page(next, "", None, await door.providers())
 
     @router.post("/sign-in")
-    async def sign_in(request: Request, email: Field = "", password: Field = "", next: Field = "") -> Response:
+    async def sign_in(
+        request: Request, email: Field = "", password: Field = "", directory: Field = "", next: Field = ""
+    ) -> Response:
         try:
-            grant = await door.login(email.strip(), password, _client_address(request))
+            who, grant = await _grant_for(door, email.strip(), password, directory, _client_address(request))
         except ApiProblem as problem:
-            return sign_in_page(next, email, problem.told, await door.providers())
-        console.sessions.end(request.cookies.get(COOKIE))
-        key, session = console.sessions.begin(email.strip(), grant)
-        where = return_address(next)
-        if session.grant.must_change:
-            where = f"{PREFIX}/password?next={quote(where, safe='')}"
-        return set_session_cookie(request, redirect_to(where), key, console.sessions.seconds)
+            return sign_in_page(next, email, problem.told, await door.providers(), directory)
+        return _begin_session(console, request, who, grant, return_address(next))
 
     @router.get("/password")
     async def password_page(request: Request, next: str = "") -> Response:
@@ -83,6 +80,23 @@ def sign_in_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
     return router
 
 
+def _begin_session(console: ConsoleContext, request: Request, who: str, grant: TokenGrant, where: str) -> Response:
+    console.sessions.end(request.cookies.get(COOKIE))
+    key, session = console.sessions.begin(who, grant)
+    if session.grant.must_change:
+        where = f"{PREFIX}/password?next={quote(where, safe='')}"
+    return set_session_cookie(request, redirect_to(where), key, console.sessions.seconds)
+
+
+async def _grant_for(
+    door: SignInClient, login: str, password: str, directory: str, client: str | None
+) -> tuple[str, TokenGrant]:
+    """Who that is, and their tokens; of an account here where no directory was chosen."""
+    if directory:
+        return await door.login_by_directory(login, password, directory, client)
+    return login, await door.login(login, password, client)
+
+
 def _client_address(request: Request) -> str | None:
     """The address of who asks; what a proxy in front only calls one is not passed on."""
     try:
@@ -104,22 +118,38 @@ def is_encrypted(request: Request) -> bool:
 
 
 def sign_in_page(
-    next_: str, email: str, told: ProblemReport | None, providers: Sequence[SignInProvider] = ()
+    next_: str,
+    email: str,
+    told: ProblemReport | None,
+    providers: Sequence[SignInProvider] = (),
+    directory: str | None = None,
 ) -> Response:
-    """The form, and a way to each provider."""
+    """The form, with a choice of directories (`directory` is what was chosen), and a way to each provider."""
+    directories = [one for one in providers if one.kind == "directory"]
+    label, type_ = ("User name or e-mail", "text") if directories else ("E-mail", "email")
     form = _door_form(
         "sign-in",
         next_,
         "Sign in",
-        _form_field("E-mail", "email", "email", "username", email, first=not email),
+        *([_directory_choice(directories, directory)] if directories else []),
+        _form_field(label, "email", type_, "username", email, first=not email),
         _form_field("Password", "password", "password", "current-password", first=bool(email)),
     )
     query = f"&next={quote(return_address(next_), safe='')}"
     links = [
         tag("a", f"Sign in with {one.title}", href=f"{PREFIX}/sso/start?provider={one.name}{query}", class_="provider")
         for one in providers
+        if one.kind == "oidc"
     ]
     return _form_page("Sign in", "Your organisation's documents, agents and their runs.", told, join_html(form, *links))
+
+
+def _directory_choice(directories: Sequence[SignInProvider], chosen: str | None) -> SafeHtml:
+    """Whose password it is; that of a directory unless something else was chosen."""
+    names = [(one.name, one.title) for one in directories] + [("", f"An account of {NAME}")]
+    chosen = directories[0].name if chosen is None else chosen
+    options = [tag("option", title, value=name, selected=name == chosen) for name, title in names]
+    return tag("label", tag("span", "Account"), tag("select", options, name="directory"))
 
 
 def _password_form(session: ConsoleSession | None, next_: str, told: ProblemReport | None) -> Response:

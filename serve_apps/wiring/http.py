@@ -1,7 +1,7 @@
 """Puts the API's parts together from settings; what knows Ray comes from outside."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,7 +25,7 @@ from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import Settings
 from configs.sections_identity import AuthSettings
-from configs.sign_in_providers import load_providers
+from configs.sign_in_providers import load_directories, load_providers
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
@@ -37,6 +37,7 @@ from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
 from serve_apps.http.admission import AdmissionQueue
+from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
@@ -96,6 +97,7 @@ def build_app_dependencies(
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
         tokens=tokens,
         sign_in=sign_in_flow(settings.auth, tokens),
+        directories=directory_clients(settings.auth),
         first_admin=settings.auth.admin_email,
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
@@ -122,6 +124,12 @@ def sign_in_flow(settings: AuthSettings, tokens: TokenSigner) -> SignInFlow:
         fix = "Set AOS_AUTH_PUBLIC_URL to where browsers reach this product."
         raise InvalidSettings("auth.providers_file needs auth.public_url", fix=fix)
     return SignInFlow([OidcProviderClient(one, time.monotonic) for one in declared], settings.public_url, tokens)
+
+
+def directory_clients(settings: AuthSettings) -> Mapping[str, DirectoryClient]:
+    """The directories that are declared, by name. Raises InvalidSettings: one cannot be asked as it is declared."""
+    declared = load_directories(settings.providers_file)
+    return {one.name: DirectoryClient(one, time.monotonic) for one in declared}
 
 
 def _admission_queues(settings: Settings) -> dict[str, Any]:

@@ -287,6 +287,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         policy=policy,
         tokens=tokens,
         sign_in=SignInFlow((), None, tokens),
+        directories={},
         first_admin="admin@orchestrator.local",
         passwords=BoundedPasswordHasher(FAST),
         throttle=ProcessThrottle(moment.monotonic),

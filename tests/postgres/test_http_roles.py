@@ -97,7 +97,7 @@ def test_au_04_the_matrix_says_what_the_roles_mean() -> None:
     by_provider.add("/api/auth/oidc/{provider}/backchannel-logout")
     assert public == {
         *("/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"),
-        *("/api/auth/providers", *by_provider),
+        *("/api/auth/providers", "/api/auth/login/ad", *by_provider),
     }
 
 

@@ -1,5 +1,6 @@
 """The console's door and its guard: a page acts where it was drawn, and signing out ends the session everywhere."""
 
+import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
@@ -191,6 +192,37 @@ async def test_a_code_that_this_browser_has_not_asked_for_signs_nobody_in() -> N
     refused = await console.client.get("/sso?error=nothing_granted", headers={"cookie": "aos_sso=v:x"})
     assert refused.status_code == 403 and "nothing here is for you yet" in refused.text
     assert (await console.client.get("/sso/start?provider=nobody")).status_code == 404
+
+
+async def test_the_door_offers_the_directories_and_takes_their_passwords() -> None:
+    """AU-03: a choice of whose password it is; without directories the form is as it was."""
+    directory = {"name": "ad", "title": "Corp <AD>", "kind": "directory", "start": "/api/auth/login/ad"}
+    refused = list[bool]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/api/auth/providers":
+            return httpx.Response(200, json={"items": [*PROVIDERS["items"], directory]})
+        if refused:
+            return httpx.Response(401, json={"title": "No.", "code": "wrong_credentials"})
+        return httpx.Response(200, json=TOKENS)
+
+    console = Console(api=answer)
+    console.client.cookies.clear()
+    shown = (await console.client.get("/sign-in")).text
+    assert '<option value="ad" selected>Corp &lt;AD&gt;</option>' in shown and 'value=""' in shown
+    assert "sso/start?provider=ad" not in shown and "sso/start?provider=corp" in shown
+    assert (await console.client.get("/sso/start?provider=ad")).status_code == 404
+    sent = await console.client.post("/sign-in", data={"email": "ann", "password": "x", "directory": "ad"})
+    assert sent.status_code == 303 and COOKIE in sent.headers["set-cookie"]
+    asked = next(one for one in console.asked if one.url.path == "/api/auth/login/ad")
+    assert json.loads(asked.content) == {"username": "ann", "password": "x", "directory": "ad"}
+    assert asked.headers["x-console-client"] == "our word for 192.0.2.7"
+    refused.append(True)
+    again = await console.client.post("/sign-in", data={"email": "ann", "password": "x", "directory": ""})
+    assert again.status_code == 401 and '<option value="" selected>' in again.text, "what was chosen stays"
+    assert console.asked[-2].url.path == "/api/auth/login"
+    plain = (await Console(api=by_provider).client.get("/sign-in")).text
+    assert "<select" not in plain and 'type="email"' in plain
 
 
 async def test_without_an_api_the_door_still_takes_passwords() -> None:

@@ -15,6 +15,7 @@ EXPECTED = {
         GET /docs
         GET /openapi.json
         POST /api/auth/login
+        POST /api/auth/login/ad
         POST /api/auth/refresh
         POST /api/auth/logout
         GET /api/auth/providers
@@ -39,6 +40,7 @@ EXPECTED = {
         DELETE /api/users/{user_id}/sessions
         POST /api/groups
         DELETE /api/groups/{group_id}
+        GET /api/auth/directories/{provider}/check
         PUT /api/groups/{group_id}/members/{user_id}
         DELETE /api/groups/{group_id}/members/{user_id}
     """,
@@ -264,7 +266,8 @@ def test_every_body_stands_where_the_guard_compares_its_scope() -> None:
         kinds = {name: (one.annotation, *get_args(one.annotation)) for name, one in takes.items()}
         bodies = [n for n, of in kinds.items() if any(isinstance(c, type) and issubclass(c, RequestBody) for c in of)]
         if bodies and "me" not in takes:
-            ways_in = {"/api/auth/login", "/api/auth/refresh", "/api/auth/logout", "/api/auth/oidc/redeem"}
+            ways_in = {"/api/auth/login", "/api/auth/login/ad", "/api/auth/refresh", "/api/auth/logout"}
+            ways_in |= {"/api/auth/oidc/redeem"}
             assert route.path in ways_in
         assert bodies in ([], ["body"]), route.path
         looked_at += len(bodies)

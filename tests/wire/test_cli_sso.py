@@ -1,4 +1,4 @@
-"""`aos login --sso`: the browser comes back to a port of this machine, and the code is redeemed with its verifier."""
+"""`aos login --sso`: the browser comes back to a port of this machine, and the code is redeemed; and `--directory`."""
 
 import json
 import subprocess
@@ -86,3 +86,17 @@ def test_login_keeps_the_tokens_of_a_provider(
     assert redeemed.body["code"] == "c.2" and len(redeemed.body["verifier"]) >= 43
     kept = json.loads((tmp_path / "credentials.json").read_text(encoding="utf-8"))
     assert kept[api.url] == {"access": "a1", "refresh": "r1"}
+
+
+def test_login_by_a_directory_keeps_its_tokens(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """AU-03: the password goes where the directory's passwords go, and a browser's provider is none."""
+    listed = [{"name": "web", "title": "Web", "kind": "oidc", "start": START}]
+    listed += [{"name": "ad", "title": "AD", "kind": "directory", "start": "/api/auth/login/ad"}]
+    tokens = {"access_token": "a1", "refresh_token": "r1", "email": "ann@corp.example"}
+    api.answers |= {"GET /api/auth/providers": {"items": listed}, "POST /api/auth/login/ad": tokens}
+    assert run_command(["login", "--directory", "web", "--email", "ann", "--password", "x"]) == 1
+    assert "There are: ad." in capsys.readouterr().err
+    assert run_command(["login", "--sso", "ad"]) == 1
+    assert run_command(["login", "--directory", "ad", "--email", "ann", "--password", "x"]) == 0
+    assert "as ann@corp.example" in capsys.readouterr().out
+    assert api.of("POST /api/auth/login/ad")[0].body == {"username": "ann", "password": "x", "directory": "ad"}

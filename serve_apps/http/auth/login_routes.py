@@ -67,7 +67,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
     Guesses are counted for an account from one address, and from all of them together; the latter does not keep its
     owner out, who has signed in from theirs before.
     """
-    guesses = GuessLimiter(parts.throttle, body.email, _client_address(request, parts))
+    guesses = GuessLimiter(parts.throttle, body.email, client_address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials(body.email)
     right = await parts.passwords.holds(known.password_hash if known else None, body.password)
@@ -130,7 +130,7 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     API keys go on: GET /api/api-keys lists them, and an administrator's reset of the password revokes those made
     meanwhile.
     """
-    guesses = GuessLimiter(parts.throttle, me.email, _client_address(request, parts))
+    guesses = GuessLimiter(parts.throttle, me.email, client_address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials_of(me)
     if not await parts.passwords.holds(known.password_hash, body.current_password):
@@ -156,7 +156,7 @@ def check_password(text: str) -> None:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
 
 
-def _client_address(request: Request, parts: AppDependencies) -> str:
+def client_address(request: Request, parts: AppDependencies) -> str:
     """Client address that login guesses count against: the browser's where the console vouches, else the peer's.
 
     What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's

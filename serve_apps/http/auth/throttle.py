@@ -16,6 +16,7 @@ from cluster.basics.redis_link import RedisAway, RedisLink
 log = logging.getLogger(__name__)
 
 FREE = 5
+SPRAYED = 20  # times as many are free for an address over all accounts of a directory: an office may have only one
 ANYWHERE = 10  # times as many are free for an account from all addresses together, of which a caller can name many
 LONGEST_SECONDS = 60.0
 REMEMBERED_SECONDS = 3600
@@ -63,18 +64,27 @@ class GuessLimiter:
     who has signed in from theirs before.
     """
 
-    def __init__(self, throttle: LoginThrottle, account: str, address: str) -> None:
-        """`address` is that of whoever is connected, or what a trusted proxy says of them."""
+    def __init__(self, throttle: LoginThrottle, account: str, address: str, *, among: str = "") -> None:
+        """`address` is that of whoever is connected, or what a trusted proxy says of them.
+
+        `among`: a directory, over all of whose accounts an address is counted, too: one password tried on each of a
+        thousand is few failures of any.
+        """
         self._throttle, self._here, self._account = throttle, f"{account} {address}", account
+        self._sprayer = f"{among} {address}" if among else ""
 
     async def check(self) -> None:
         """As in Throttle."""
         await self._throttle.check(self._here)
         if not await self._throttle.known(self._here):
             await self._throttle.check(self._account)
+            if self._sprayer:
+                await self._throttle.check(self._sprayer)
 
     async def failed(self) -> None:
         """As in Throttle."""
+        if self._sprayer:  # never forgotten for a success: whoever sprays may have an account
+            await self._throttle.failed(self._sprayer, SPRAYED)
         await self._throttle.failed(self._account, ANYWHERE)
         await self._throttle.failed(self._here)
 

@@ -40,11 +40,15 @@ def open_client(url: str) -> httpx.AsyncClient:
 
 @dataclass(frozen=True, slots=True)
 class SignInProvider:
-    """A provider by which people may sign in; `start` is the API's address that sends a browser there."""
+    """A provider or directory by which people may sign in.
+
+    `start` is the API's address that sends a browser to a provider (`oidc`), or takes a directory's password.
+    """
 
     name: str
     title: str
     start: str
+    kind: str = "oidc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +76,23 @@ class SignInClient:
         """
         return await self._request_grant("/api/auth/login", {"email": email, "password": password}, None, client)
 
+    async def login_by_directory(
+        self, login: str, password: str, directory: str, client: str | None = None
+    ) -> tuple[str, TokenGrant]:
+        """E-mail address and tokens of who has this login in a directory; `client` as for `login`; raises Problem."""
+        body = {"username": login, "password": password, "directory": directory}
+        answer = await self._post_json("/api/auth/login/ad", body, self._vouched(client))
+        return answer.json()["email"], TokenGrant.of(answer.json())
+
     async def providers(self) -> tuple[SignInProvider, ...]:
         """Those that the API has; none where it cannot be asked, as passwords go on being good."""
         with suppress(ApiProblem), _transport_problems():
             answer = await self._client.get("/api/auth/providers", timeout=SIGN_OUT_SECONDS)
             if answer.status_code == 200:
                 items = answer.json()["items"]
-                return tuple(SignInProvider(one["name"], one["title"], one["start"]) for one in items)
+                return tuple(
+                    SignInProvider(one["name"], one["title"], one["start"], one.get("kind", "oidc")) for one in items
+                )
         return ()
 
     async def redeem(self, code: str, verifier: str) -> tuple[str, TokenGrant]:
@@ -105,8 +119,10 @@ class SignInClient:
 
     async def _request_grant(self, path: str, body: JSON, token: str | None, client: str | None = None) -> TokenGrant:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        headers |= {"X-Console-Client": self._vouch(client)} if client and self._vouch else {}
-        return TokenGrant.of((await self._post_json(path, body, headers)).json())
+        return TokenGrant.of((await self._post_json(path, body, headers | self._vouched(client))).json())
+
+    def _vouched(self, client: str | None) -> dict[str, str]:
+        return {"X-Console-Client": self._vouch(client)} if client and self._vouch else {}
 
     async def _post_json(
         self, path: str, body: JSON, headers: dict[str, str], seconds: float = ANSWER_SECONDS

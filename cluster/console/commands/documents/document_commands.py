@@ -20,6 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")
 JobId = Annotated[str, typer.Argument(help="The job's id, from `aos jobs list`.")]
 DocumentId = Annotated[str, typer.Argument(help="The document's id, from `aos documents list`.")]
 AT_ONCE = 1_000  # rows of one request
+FIRST_ADMINISTRATOR = "admin@orchestrator.local"
 REASONS = 20  # documents that are named, and as many pages and files that failed
 JOB_COLUMNS = ("id", "kind", "state", "phase", "waits", "pages", "documents", "outcome", "created_at")
 DOCUMENT_COLUMNS = ("id", "filename", "status", "caveats", "page_count", "upload_date")
@@ -81,20 +82,27 @@ class CommandContext(typer.Context):
 
 def login(
     context: CommandContext,
-    email: Annotated[str, typer.Option(help="Who signs in.")] = "admin@orchestrator.local",
+    email: Annotated[str | None, typer.Option(help="Who signs in: admin@orchestrator.local where left out.")] = None,
     password: Annotated[str | None, typer.Option(help="Asked for when left out.")] = None,
     new_password: Annotated[str | None, typer.Option(help="The new one, when it must be changed.")] = None,
     sso: Annotated[
         str | None, typer.Option(metavar="PROVIDER", help="Sign in by this provider, in a browser on this machine.")
     ] = None,
+    directory: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Sign in by this directory, with the password that it knows.")
+    ] = None,
 ) -> None:
     """Sign in and keep the tokens (mode 0600).
 
-    Example: aos login --email admin@orchestrator.local, or aos login --sso corp
+    Example: aos login --email admin@orchestrator.local, aos login --sso corp, or aos login --directory corp --email ann
     """
     if sso is not None:
         _login_by_provider(context.obj, sso)
         return
+    if directory is not None:
+        _login_by_directory(context.obj, directory, email, password)
+        return
+    email = email or FIRST_ADMINISTRATOR
     password = password or Prompt.ask("Password", password=True, console=context.obj.out)
     if context.obj.api.login(email, password).get("must_change_password"):
         if new_password is None and not sys.stdin.isatty():
@@ -104,14 +112,26 @@ def login(
     context.obj.out.print(f"Signed in at {context.obj.api.url} as {email}.")
 
 
-def _login_by_provider(session: CommandSession, name: str) -> None:
-    known = {one["name"]: one for one in session.api.providers()}
+def _login_by_directory(session: CommandSession, name: str, login: str | None, password: str | None) -> None:
+    _require_provider(session, name, "directory")
+    login = login or Prompt.ask("User name or e-mail", console=session.out)
+    password = password or Prompt.ask("Password", password=True, console=session.out)
+    answer = session.api.login(login, password, name)
+    session.out.print(f"Signed in at {session.api.url} as {answer['email']}.")
+
+
+def _require_provider(session: CommandSession, name: str, kind: str) -> JSON:
+    """What the API says of it. Raises NotFound: with those that there are."""
+    known = {one["name"]: one for one in session.api.providers() if one.get("kind", "oidc") == kind}
     if name not in known:
         fix = f"There are: {', '.join(known)}." if known else "auth.providers_file declares them; there are none here."
-        raise NotFound(f"provider {name}", fix=fix)
-    signed_in = sign_in_by_browser(
-        session.api.url, known[name]["start"], lambda address: session.aside(f"Sign in here: {address}")
-    )
+        raise NotFound(f"{'provider' if kind == 'oidc' else kind} {name}", fix=fix)
+    return known[name]
+
+
+def _login_by_provider(session: CommandSession, name: str) -> None:
+    start = _require_provider(session, name, "oidc")["start"]
+    signed_in = sign_in_by_browser(session.api.url, start, lambda address: session.aside(f"Sign in here: {address}"))
     answer = session.api.redeem(signed_in.code, signed_in.verifier)
     session.out.print(f"Signed in at {session.api.url} as {answer['email']}.")
 

@@ -9,7 +9,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from joserfc.jws import extract_compact
 
-from serve_apps.http.auth.oidc.problems import SignInRefused
+from serve_apps.http.auth.sign_in_problems import SignInRefused
 
 LEEWAY_SECONDS = 60
 OLDEST_SECONDS = 600  # since it was issued: it comes straight from the provider

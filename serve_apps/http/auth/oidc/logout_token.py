@@ -9,7 +9,7 @@ from joserfc.jwk import KeySet
 from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.oidc.id_token import LEEWAY_SECONDS, signed_claims, wrong_origin, wrong_time
-from serve_apps.http.auth.oidc.problems import SignInRefused
+from serve_apps.http.auth.sign_in_problems import SignInRefused
 
 EVENT: Final = "http://schemas.openid.net/event/backchannel-logout"
 LONGEST_NAME: Final = 255

@@ -1,10 +1,9 @@
 """Signing in by a provider: off to it, back from it, and the code that whoever asked redeems for tokens."""
 
 import secrets
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -16,23 +15,17 @@ from pydantic import BaseModel, Field
 from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Scope, TenantId
 from cluster.state.db.postgres import Transaction
-from cluster.state.identity.external_accounts import (
-    ExternalPerson,
-    ExternalSignIn,
-    GrantedRights,
-    NothingGranted,
-    SignInHandoff,
-)
+from cluster.state.identity.external_accounts import NothingGranted, SignInHandoff
 from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember, secret_hash
-from configs.sign_in_providers import OidcProvider
+from serve_apps.http.auth.claimed_rights import claimed_person, claimed_rights
+from serve_apps.http.auth.external_sign_in import admit, record_refusal, tenant_of
 from serve_apps.http.auth.guard import GuardedRoute, Its
 from serve_apps.http.auth.login_routes import check_login_scope, start_session
-from serve_apps.http.auth.oidc.claimed_rights import claimed_person, claimed_rights
 from serve_apps.http.auth.oidc.id_token import LONGEST
 from serve_apps.http.auth.oidc.logout_token import LONGEST_NAME
-from serve_apps.http.auth.oidc.problems import LogoutRefused, ProviderUnavailable, SignInRefused
 from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, CONSOLE_PATH, HANDOFF_SECONDS, SignInAttempt
 from serve_apps.http.auth.permissions import PUBLIC
+from serve_apps.http.auth.sign_in_problems import LogoutRefused, ProviderUnavailable, SignInRefused
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
 from serve_apps.http.response_shapes import Session
@@ -44,10 +37,14 @@ Told = Annotated[str, Query(max_length=4096)]
 
 
 class LoginProvider(BaseModel):
-    """A provider by which people may sign in."""
+    """A provider or directory by which people may sign in.
+
+    `start`: where a browser is sent (`oidc`), or where the password is posted (`directory`).
+    """
 
     name: str
     title: str
+    kind: Literal["oidc", "directory"]
     start: str
 
 
@@ -66,11 +63,17 @@ class RedeemRequest(RequestBody):
 
 @router.get("/api/auth/providers", dependencies=[PUBLIC])
 async def providers(parts: Its) -> LoginProviders:
-    """List the providers by which people may sign in."""
+    """List the providers and directories by which people may sign in."""
     known = (one.provider for one in parts.sign_in.clients.values())
-    return LoginProviders(
-        items=[LoginProvider(name=one.name, title=one.title, start=f"/api/auth/oidc/{one.name}/start") for one in known]
-    )
+    items = [
+        LoginProvider(name=one.name, title=one.title, kind="oidc", start=f"/api/auth/oidc/{one.name}/start")
+        for one in known
+    ]
+    items += [
+        LoginProvider(name=one.directory.name, title=one.directory.title, kind="directory", start="/api/auth/login/ad")
+        for one in parts.directories.values()
+    ]
+    return LoginProviders(items=items)
 
 
 @router.get("/api/auth/oidc/{provider}/start", dependencies=[PUBLIC], response_class=RedirectResponse, status_code=303)
@@ -126,15 +129,14 @@ async def callback(
     await parts.throttle.check(address)
     told: dict[str, str]
     try:
-        tenant = await _tenant_of(parts, of)
+        tenant = await tenant_of(parts, of)
         if error and not code:
             told = {"error": SignInRefused.code}  # its person has changed their mind, or it has nobody for us
         else:
             told = {"code": await _accept(parts, attempt, tenant, code, iss)}
     except (SignInRefused, Forbidden) as refused:
         await parts.throttle.failed(address)
-        why = {"provider": provider, "code": refused.code, "why": str(refused)[:300].replace("\0", "\ufffd")}
-        await parts.audit.denied(Scope(tenant, NO_WORKSPACE), "session.begin", f"provider {provider}", why)
+        await record_refusal(parts, tenant, of, refused.code, str(refused))
         told = {"error": refused.code}
     except ProviderUnavailable as away:
         told = {"error": away.code}
@@ -172,7 +174,7 @@ async def backchannel_logout(
     await parts.throttle.check(address)
     try:
         said = await client.logout_of(logout_token, parts.clock().timestamp())
-        tenant = await _tenant_of(parts, client.provider)
+        tenant = await tenant_of(parts, client.provider)
     except SignInRefused as refused:
         await parts.throttle.failed(address)
         raise LogoutRefused(str(refused)) from refused
@@ -199,15 +201,10 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
         raise SignInRefused("iss: another provider answers (RFC 9207)")
     uri = flow.redirect_uri(of.name)
     claims = await client.claims_of(code, uri, attempt.nonce, attempt.verifier, now.timestamp())
-    end = None if of.rights_hours is None else now + timedelta(hours=of.rights_hours)
-    person, rights = claimed_person(of, claims), replace(claimed_rights(of, claims), end=end)
+    person, rights = claimed_person(of, claims), claimed_rights(of, claims)
     ours = f"{tenant}.{secrets.token_urlsafe(32)}"
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
-        found = await parts.external.sign_in(tx, tenant, person, rights, unknown=parts.passwords.nobodys, now=now)
-        if found.fresh and not found.granted:
-            raise NothingGranted  # nothing of them stays
-        if found.fresh or found.changed:
-            await _record_grant(parts, tx, Scope(tenant, NO_WORKSPACE, user=found.user), person, rights, found)
+        found = await admit(parts, tx, tenant, of, person, rights)
         ends = now + timedelta(seconds=HANDOFF_SECONDS)
         there = str(claims.get("sid", ""))[:LONGEST_NAME]
         handoff = SignInHandoff(secret_hash(ours), found.user, attempt.challenge, of.name, ends, there)
@@ -215,35 +212,6 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
     if not found.granted:
         raise NothingGranted  # what they had is gone
     return ours
-
-
-async def _record_grant(
-    parts: AppDependencies,
-    tx: Transaction,
-    scope: Scope,
-    person: ExternalPerson,
-    rights: GrantedRights,
-    found: ExternalSignIn,
-) -> None:
-    """What the provider's rules give somebody from now on, in the audit trail."""
-    detail = {
-        "provider": person.provider,
-        "subject": person.subject,
-        "fresh": found.fresh,
-        "workspaces": dict(rights.workspaces),
-        "tenant_role": rights.tenant_role,
-        "groups": list(rights.groups),
-    }
-    await parts.audit.record(tx, scope, "user.grant", found.user, detail=detail)
-
-
-async def _tenant_of(parts: AppDependencies, provider: OidcProvider) -> TenantId:
-    if provider.tenant is not None:
-        return TenantId(str(provider.tenant))
-    known = await parts.identity.credentials(parts.first_admin)
-    if known is None:
-        raise ProviderUnavailable(f"{provider.name}: whose people these are is not known; set its tenant")
-    return known.tenant
 
 
 def _redirected(where: str) -> RedirectResponse:

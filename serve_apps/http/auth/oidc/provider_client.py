@@ -16,7 +16,7 @@ from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider, is_private_channel
 from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
 from serve_apps.http.auth.oidc.logout_token import verify_logout_token
-from serve_apps.http.auth.oidc.problems import ProviderUnavailable, SignInRefused
+from serve_apps.http.auth.sign_in_problems import ProviderUnavailable, SignInRefused
 
 T = TypeVar("T")
 log = logging.getLogger("aos.auth")

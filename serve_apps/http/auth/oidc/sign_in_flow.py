@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from hmac import compare_digest
 
 from cluster.basics.errors import Invalid
-from serve_apps.http.auth.oidc.problems import SignInRefused, UnknownProvider
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
+from serve_apps.http.auth.sign_in_problems import SignInRefused, UnknownProvider
 from serve_apps.http.auth.tokens import TokenSigner
 
 ATTEMPT_SECONDS = 600
