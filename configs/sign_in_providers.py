@@ -72,16 +72,41 @@ def is_private_channel(url: str) -> bool:
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK))
 
 
+class ScimTenant(Section):
+    """What an identity provider's groups give people whom it provisions by SCIM; without rules they get nothing.
+
+    `tenant`: its id; that of the first administrator where left out. `rules`: `value` is a group as it was first called.
+    """
+
+    tenant: UUID | None = None
+    rules: tuple[SignInRule, ...] = ()
+
+    @field_validator("rules")
+    @classmethod
+    def _refuse_claims(cls, rules: tuple[SignInRule, ...]) -> tuple[SignInRule, ...]:
+        if any(rule.claim != "groups" for rule in rules):
+            raise ValueError("SCIM tells of groups and of no other claim")
+        return rules
+
+
 class _ProvidersFile(Section):
     providers: tuple[OidcProvider, ...] = ()
+    scim: tuple[ScimTenant, ...] = ()
 
 
 def load_providers(path: Path | None) -> Sequence[OidcProvider]:
     """The providers of a file, none without one. Raises InvalidConfiguration: with a line for each mistake."""
-    if path is None:
-        return ()
+    return () if path is None else _read_file(path).providers
+
+
+def load_scim_tenants(path: Path | None) -> Sequence[ScimTenant]:
+    """The rules of the same file for people by SCIM. Raises InvalidConfiguration."""
+    return () if path is None else _read_file(path).scim
+
+
+def _read_file(path: Path) -> _ProvidersFile:
     try:
-        found = _ProvidersFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {}).providers
+        found = _ProvidersFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
     except OSError as error:
         raise InvalidConfiguration(f"{path}: {error.strerror}; correct auth.providers_file") from error
     except yaml.YAMLError as error:  # whose text may hold a line with a secret
@@ -91,7 +116,7 @@ def load_providers(path: Path | None) -> Sequence[OidcProvider]:
     except ValidationError as error:
         lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
         raise InvalidConfiguration("\n".join(lines)) from None
-    names = [one.name for one in found]
+    names = [one.name for one in found.providers]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InvalidConfiguration(f"{path}: providers: {', '.join(twice)} stands there twice")
     return found

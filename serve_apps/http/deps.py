@@ -49,6 +49,7 @@ from serve_apps.http.operator_deps import OperatorDependencies
 from serve_apps.http.ports import CachePort, ReplaysPort, ToolboxPort
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.routes.scans.folder_surveys import FolderSurveys
+from serve_apps.http.scim.provisioning import ScimProvisioning
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.cache.cached_search import AnswerPort
@@ -80,6 +81,7 @@ class AppDependencies:
     ask_admission: which answers may; apart, as a model's seconds are no measure of how long searches take.
     extract_admission: which extractions may; they hold no place of an answer while their rules wait for each other.
     telemetry: where spans of requests go.
+    scim: people and groups that an identity provider keeps, and what its rules give them.
     sign_in: the providers by which people may sign in.
     first_admin: e-mail address of the first administrator, in whose tenant people of a provider are unless it says.
     openers, closers: called at the start, after the database is open, and at the end, before it is closed.
@@ -129,6 +131,7 @@ class AppDependencies:
     tokens: TokenSigner
     passwords: BoundedPasswordHasher
     sign_in: SignInFlow
+    scim: ScimProvisioning
     first_admin: str
     throttle: LoginThrottle
     admission: AdmissionQueue

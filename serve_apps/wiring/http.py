@@ -25,7 +25,7 @@ from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import Settings
 from configs.sections_identity import AuthSettings
-from configs.sign_in_providers import load_providers
+from configs.sign_in_providers import load_providers, load_scim_tenants
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
@@ -46,6 +46,7 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import ClusterView, NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
+from serve_apps.http.scim.provisioning import ScimProvisioning
 from serve_apps.http.streams.replay_slots import FewReplays
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns
@@ -96,6 +97,9 @@ def build_app_dependencies(
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
         tokens=tokens,
         sign_in=sign_in_flow(settings.auth, tokens),
+        scim=ScimProvisioning.over(
+            base.database, load_scim_tenants(settings.auth.providers_file), settings.auth.admin_email
+        ),
         first_admin=settings.auth.admin_email,
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),

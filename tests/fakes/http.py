@@ -82,6 +82,7 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
+from serve_apps.http.scim.provisioning import ScimProvisioning
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim
@@ -287,6 +288,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         policy=policy,
         tokens=tokens,
         sign_in=SignInFlow((), None, tokens),
+        scim=ScimProvisioning.over(database, (), "admin@orchestrator.local"),
         first_admin="admin@orchestrator.local",
         passwords=BoundedPasswordHasher(FAST),
         throttle=ProcessThrottle(moment.monotonic),

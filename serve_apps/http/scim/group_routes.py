@@ -1,0 +1,248 @@
+"""Groups of the tenant by SCIM: list, make, fill, delete. Whom an administrator has added by hand stays in them."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from fastapi import APIRouter, Request, Response
+from scim2_models import Context, PatchOp, PatchOperation, SearchRequest
+from scim2_models.path import CompareOperator, Comparison
+
+from cluster.state.db.postgres import Row, Transaction
+from cluster.state.identity.groups import LONGEST_NAME, is_group_name
+from cluster.state.identity.identity import WorkspaceMember
+from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.permissions import PROVISION
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.scim.attribute_filters import attribute_query
+from serve_apps.http.scim.scim_models import ScimGroup
+from serve_apps.http.scim.scim_payloads import (
+    ScimResponse,
+    leaves_out,
+    list_response,
+    read_parameters,
+    read_patch,
+    read_query,
+    read_resource,
+    read_search,
+    resource_response,
+    scim_reading,
+)
+from serve_apps.http.scim.scim_places import as_group, checked_external_id, checked_name, id_in_path
+from serve_apps.http.scim_errors import ScimRequestRefused
+
+router = APIRouter(prefix="/scim/v2/Groups", route_class=GuardedRoute, tags=["scim"])
+
+GroupPatch = PatchOp[ScimGroup]
+MOST_MEMBERS: Final = 20_000  # on one page: it has fewer groups where they are large, and always one
+
+
+@router.get("", dependencies=[PROVISION], response_class=ScimResponse)
+async def list_groups(request: Request, me: Me, parts: Its) -> ScimResponse:
+    """List groups: `filter`, `sortBy`, `startIndex`, `count`, `attributes`, as RFC 7644 has them."""
+    return await _answer(request, me, parts, read_query(request, ScimGroup))
+
+
+@router.post("/.search", dependencies=[PROVISION], response_class=ScimResponse)
+async def search_groups(request: Request, me: Me, parts: Its) -> ScimResponse:
+    """The same, asked in a body."""
+    return await _answer(request, me, parts, await read_search(request, ScimGroup))
+
+
+@router.post("", dependencies=[PROVISION], response_class=ScimResponse, status_code=201)
+async def add_group(request: Request, me: Me, parts: Its) -> ScimResponse:
+    """Make a group, which documents may name at once. 409 where one has, or had, the name."""
+    group, asked = await read_resource(request, ScimGroup, Context.RESOURCE_CREATION_REQUEST), _asked(request)
+    name, external_id = _checked_display(group), checked_external_id(group.external_id)
+    members = _members(group)
+    async with parts.database.transaction(me.scope) as tx:
+        id_ = await parts.scim.groups.add(tx, me.scope, name, external_id)
+        await _change_members(tx, me, parts, id_, joining=members, leaving=())
+        detail = {"name": name, "members": len(members)}
+        await parts.audit.record(tx, me.scope, "scim.group.add", id_, detail=detail)
+        made = as_group(request, await parts.scim.groups.group(tx, me.tenant, id_), members)
+    return resource_response(made, Context.RESOURCE_CREATION_RESPONSE, asked, status=201)
+
+
+@router.get("/{group_id}", dependencies=[PROVISION], response_class=ScimResponse)
+async def get_group(group_id: str, request: Request, me: Me, parts: Its) -> ScimResponse:
+    """Show a group with its members."""
+    asked, id_ = _asked(request), id_in_path(group_id)
+    async with parts.database.transaction(me.scope) as tx:
+        found = await _read(request, tx, me, parts, await parts.scim.groups.group(tx, me.tenant, id_), asked)
+    return resource_response(found, Context.RESOURCE_QUERY_RESPONSE, asked)
+
+
+@router.put("/{group_id}", dependencies=[PROVISION], response_class=ScimResponse)
+async def replace_group(group_id: str, request: Request, me: Me, parts: Its) -> ScimResponse:
+    """Say anew how a group is shown and who belongs to it."""
+    id_ = id_in_path(group_id)
+    wanted, asked = await read_resource(request, ScimGroup, Context.RESOURCE_REPLACEMENT_REQUEST), _asked(request)
+    async with parts.database.transaction(me.scope) as tx:
+        row = await parts.scim.groups.group(tx, me.tenant, id_)
+        held = (await parts.scim.groups.members_of(tx, me.tenant, [id_]))[id_]
+        await _save(tx, me, parts, row, wanted, held)
+        after = await _read(request, tx, me, parts, await parts.scim.groups.group(tx, me.tenant, id_), asked)
+    return resource_response(after, Context.RESOURCE_REPLACEMENT_RESPONSE, asked)
+
+
+@router.patch("/{group_id}", dependencies=[PROVISION], response_class=Response, status_code=204)
+async def patch_group(group_id: str, request: Request, me: Me, parts: Its) -> Response:
+    """Change some of a group (RFC 7644, section 3.5.2): mostly who belongs to it. It is shown where `attributes` ask."""
+    id_ = id_in_path(group_id)
+    patch, asked = await read_patch(request, GroupPatch), _asked(request)
+    named = _named_members(patch.operations or [])
+    groups = parts.scim.groups
+    async with parts.database.transaction(me.scope) as tx:
+        row = await groups.group(tx, me.tenant, id_)
+        if named is None:
+            held = (await groups.members_of(tx, me.tenant, [id_]))[id_]
+        else:
+            held = await groups.some_members(tx, me.tenant, id_, named)
+        after = as_group(request, row, held)
+        await asyncio.to_thread(_patch, patch, after)
+        await _save(tx, me, parts, row, after, held)
+        if not asked.attributes:
+            return Response(status_code=204)
+        shown = await _read(request, tx, me, parts, await groups.group(tx, me.tenant, id_), asked)
+    return resource_response(shown, Context.RESOURCE_PATCH_RESPONSE, asked)
+
+
+@router.delete("/{group_id}", dependencies=[PROVISION], status_code=204, response_class=Response)
+async def delete_group(group_id: str, me: Me, parts: Its) -> None:
+    """Delete a group that SCIM has made; what only its members may read nobody reads by it. Its name stays taken."""
+    id_, scim = id_in_path(group_id), parts.scim
+    rules = await scim.rules(me)
+    async with parts.database.transaction(me.scope) as tx:
+        row = await scim.groups.group(tx, me.tenant, id_)
+        members = await scim.groups.delete(tx, me.scope, row)
+        await scim.people.lock(tx, me.tenant, members)
+        await scim.people.grant(tx, me.tenant, members, rules)
+        await parts.audit.record(tx, me.scope, "scim.group.delete", id_, detail={"name": row["name"]})
+
+
+async def _save(
+    tx: Transaction,
+    me: WorkspaceMember,
+    parts: AppDependencies,
+    row: Row,
+    after: ScimGroup,
+    held: Sequence[str],
+) -> None:
+    """The group as it is to be; `held` are those of its members that were looked at."""
+    id_, name, external_id = str(row["id"]), _checked_display(after), checked_external_id(after.external_id)
+    if (name, external_id) != (row["display_name"], row["external_id"]):
+        await parts.scim.groups.change(tx, me.tenant, row, name, external_id)
+    wanted = _members(after)
+    joining = [user for user in wanted if user not in set(held)]
+    leaving = [user for user in held if user not in set(wanted)]
+    await _change_members(tx, me, parts, id_, joining=joining, leaving=leaving)
+    detail = {"name": name, "joined": joining[:100], "left": leaving[:100]}
+    detail |= {"joined_total": len(joining), "left_total": len(leaving)}
+    await parts.audit.record(tx, me.scope, "scim.group.change", id_, detail=detail)
+
+
+async def _change_members(
+    tx: Transaction,
+    me: WorkspaceMember,
+    parts: AppDependencies,
+    group: str,
+    *,
+    joining: Sequence[str],
+    leaving: Sequence[str],
+) -> None:
+    """Who belongs to it from now on, with the rights that follow."""
+    if not joining and not leaving:
+        return
+    scim, changed = parts.scim, [*joining, *leaving]
+    rules = await scim.rules(me)
+    await scim.groups.require_people(tx, me.tenant, joining)
+    await scim.people.lock(tx, me.tenant, changed)
+    await scim.groups.change_members(tx, me.tenant, group, joining, leaving)
+    await scim.people.grant(tx, me.tenant, changed, rules)
+
+
+def _patch(patch: "PatchOp[Any]", group: ScimGroup) -> None:
+    with scim_reading():
+        patch.patch(group)
+
+
+def _named_members(operations: Sequence[PatchOperation[Any]]) -> set[str] | None:
+    """Whom the operations name, so that a large group is not read for one person; None where they mean all members."""
+    named: set[str] = set()
+    for one in operations:
+        values = one.value
+        if one.path is None:
+            members = [item for name, item in values.items() if name.lower() == "members"] if isinstance(values, dict) else []
+            if not members:
+                continue
+            if one.op is not PatchOperation.Op.add:
+                return None
+            values = members[0]
+        else:
+            binding = one.path.resolve()
+            if binding is not None and binding.field_name != "members":
+                continue
+            chosen = one.path.value_filter
+            if chosen is not None:
+                if not (isinstance(chosen, Comparison) and chosen.op is CompareOperator.eq):
+                    return None
+                values = {chosen.attr_path.attr: chosen.value}
+            elif one.op is PatchOperation.Op.replace_ or binding is None or binding.sub_field_name is not None:
+                return None
+        for entry in values if isinstance(values, list) else [values]:
+            ids = [item for name, item in entry.items() if name.lower() == "value"] if isinstance(entry, dict) else []
+            if len(ids) != 1 or not isinstance(ids[0], str):
+                return None
+            named.add(ids[0])
+    return named
+
+
+def _members(group: ScimGroup) -> list[str]:
+    return list(dict.fromkeys(one.value for one in group.members or () if one.value))
+
+
+def _checked_display(group: ScimGroup) -> str:
+    name = checked_name((group.display_name or "").strip(), "displayName", LONGEST_NAME)
+    if not is_group_name(name.lower()):
+        raise ScimRequestRefused("invalidValue", "displayName: documents name groups by it, so it has no comma")
+    return name
+
+
+async def _read(
+    request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, row: Row, asked: Any
+) -> ScimGroup:
+    id_ = str(row["id"])
+    if leaves_out(asked, "members"):
+        return as_group(request, row, None)
+    return as_group(request, row, (await parts.scim.groups.members_of(tx, me.tenant, [id_]))[id_])
+
+
+async def find_groups(
+    request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, asked: SearchRequest[Any]
+) -> tuple[list[ScimGroup], int]:
+    """A page of groups with what was asked of them, and how many there are."""
+    rows, total = await parts.scim.groups.search(tx, me.tenant, attribute_query(asked, ScimGroup))
+    if leaves_out(asked, "members"):
+        return [as_group(request, row, None) for row in rows], total
+    fits, room = 0, MOST_MEMBERS
+    for row in rows:
+        room -= row["members"]
+        fits += room >= 0 or not fits
+        if room < 0:
+            break
+    ids = [str(row["id"]) for row in rows[:fits]]
+    members = await parts.scim.groups.members_of(tx, me.tenant, ids)
+    return [as_group(request, row, members[str(row["id"])]) for row in rows[:fits]], total
+
+
+async def _answer(
+    request: Request, me: WorkspaceMember, parts: AppDependencies, asked: SearchRequest[Any]
+) -> ScimResponse:
+    async with parts.database.transaction(me.scope) as tx:
+        found, total = await find_groups(request, tx, me, parts, asked)
+    return list_response(found, total, asked.start_index or 1, asked, ScimGroup)
+
+
+def _asked(request: Request) -> Any:
+    return read_parameters(request, ScimGroup)
