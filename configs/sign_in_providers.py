@@ -75,7 +75,7 @@ def is_private_channel(url: str) -> bool:
 class ScimTenant(Section):
     """What an identity provider's groups give people whom it provisions by SCIM; without rules they get nothing.
 
-    `tenant`: its id; that of the first administrator where left out. `rules`: `value` is a group as it was first called.
+    `tenant`: its id; that of the first administrator where left out. `rules`: `value` is a group's first name, or `*`.
     """
 
     tenant: UUID | None = None

@@ -41,6 +41,7 @@ from serve_apps.agents.turn_ports import TurnOrchestrator
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
+from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.revocation import RevocationWatch
 from serve_apps.http.auth.throttle import LoginThrottle
 from serve_apps.http.auth.tokens import TokenSigner
@@ -49,7 +50,6 @@ from serve_apps.http.operator_deps import OperatorDependencies
 from serve_apps.http.ports import CachePort, ReplaysPort, ToolboxPort
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.routes.scans.folder_surveys import FolderSurveys
-from serve_apps.http.scim.provisioning import ScimProvisioning
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.cache.cached_search import AnswerPort

@@ -170,7 +170,8 @@ def declare_error_responses(document: dict[str, Any], permissions: Mapping[Route
             refusals = _refusals_by_status(permissions[method.upper(), path], operation)
             responses.update({status: _error_response(path, title) for status, title in refusals.items()})
     _, shapes = models_json_schema(
-        [(ProblemDetails, "serialization"), (OpenAIProblem, "serialization"), (ScimProblem, "serialization")], ref_template=_REFERENCE
+        [(ProblemDetails, "serialization"), (OpenAIProblem, "serialization"), (ScimProblem, "serialization")],
+        ref_template=_REFERENCE,
     )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's, in place of which stands ours

@@ -40,13 +40,13 @@ from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
+from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.throttle import ProcessThrottle, SharedThrottle
 from serve_apps.http.auth.tokens import TokenSigner, signing_secret
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import ClusterView, NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
-from serve_apps.http.scim.provisioning import ScimProvisioning
 from serve_apps.http.streams.replay_slots import FewReplays
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.golden.golden_runs import GoldenRuns

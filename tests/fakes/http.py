@@ -82,7 +82,7 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
-from serve_apps.http.scim.provisioning import ScimProvisioning
+from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim

@@ -36,9 +36,7 @@ class ProvisionedGroupStore(SqlStore, queries="provisioned_groups.sql"):
 
     async def search(self, tx: Transaction, tenant: TenantId, query: AttributeQuery) -> tuple[list[Row], int]:
         """A page of groups, each with how many belong to it, and how many groups there are."""
-        rows = await tx.all(
-            self._sql["groups"], tenant=tenant, **query.parameters(), with_members=query.related
-        )
+        rows = await tx.all(self._sql["groups"], tenant=tenant, **query.parameters(), with_members=query.related)
         return [row for row in rows if row["id"] is not None], int(rows[0]["total"])
 
     async def group(self, tx: Transaction, tenant: TenantId, group: str) -> Row:
@@ -66,7 +64,9 @@ class ProvisionedGroupStore(SqlStore, queries="provisioned_groups.sql"):
         await tx.run(self._sql["set_attributes"], **named, display_name=display_name, external_id=external_id)
         return str(row["id"])
 
-    async def change(self, tx: Transaction, tenant: TenantId, row: Row, display_name: str, external_id: str | None) -> None:
+    async def change(
+        self, tx: Transaction, tenant: TenantId, row: Row, display_name: str, external_id: str | None
+    ) -> None:
         """What the provider calls a group from now on; documents and rules go on naming it as it was made.
 
         Raises LocalGroup: it would be renamed. GroupNameTaken.

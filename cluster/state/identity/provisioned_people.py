@@ -18,8 +18,8 @@ class ProvisionedNameTaken(Conflict):
 
     code = "name_taken"
     fix = (
-        "Look for it with `filter=userName eq …`. Who was deleted by SCIM keeps the address: an administrator lets them "
-        "sign in again (System → People), and they are found."
+        "Look for it with `filter=userName eq …`. Who was deleted by SCIM keeps the address: once an administrator lets "
+        "them sign in again (System → People), they are found."
     )
 
 

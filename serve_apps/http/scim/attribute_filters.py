@@ -65,7 +65,7 @@ class JsonPathFilter(FilterVisitor[str]):
     def visit_present(self, node: Present) -> str:
         """`title pr`."""
         binding = _bound(self._model, node).resolve(node.attr_path, strict=False)
-        return NEVER if binding is None else f'exists({self._place(binding)} ? (@ != ""))'
+        return NEVER if binding is None else f'exists({self._place(binding)} ? (@.type() != "string" || @ != ""))'
 
     def visit_not(self, node: Not) -> str:
         """`not (…)`."""
@@ -131,7 +131,7 @@ def _demands(node: FilterNode, model: type[Resource[Any]]) -> dict[str, Any]:
 
 
 def _bound(model: type[Any], node: FilterNode) -> ScimFilter[Any]:
-    bound: type[ScimFilter[Any]] = ScimFilter.__class_getitem__(model)  # type: ignore[assignment]
+    bound: type[ScimFilter[Any]] = ScimFilter.__class_getitem__(model)
     return bound(node)
 
 

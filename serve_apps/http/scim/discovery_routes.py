@@ -12,9 +12,7 @@ from serve_apps.http.scim.scim_models import describe_resource_types, describe_s
 from serve_apps.http.scim.scim_payloads import ScimResponse, list_response, resource_response
 from serve_apps.http.scim.scim_places import located
 
-router = APIRouter(
-    prefix="/scim/v2", route_class=GuardedRoute, tags=["scim"], default_response_class=ScimResponse
-)
+router = APIRouter(prefix="/scim/v2", route_class=GuardedRoute, tags=["scim"], default_response_class=ScimResponse)
 
 
 @router.get("/ServiceProviderConfig", dependencies=[PROVISION])

@@ -88,7 +88,7 @@ async def replace_group(group_id: str, request: Request, me: Me, parts: Its) -> 
 
 @router.patch("/{group_id}", dependencies=[PROVISION], response_class=Response, status_code=204)
 async def patch_group(group_id: str, request: Request, me: Me, parts: Its) -> Response:
-    """Change some of a group (RFC 7644, section 3.5.2): mostly who belongs to it. It is shown where `attributes` ask."""
+    """Change some of a group (RFC 7644, section 3.5.2): mostly who belongs to it. Shown where `attributes` ask for it."""
     id_ = id_in_path(group_id)
     patch, asked = await read_patch(request, GroupPatch), _asked(request)
     named = _named_members(patch.operations or [])
@@ -122,12 +122,7 @@ async def delete_group(group_id: str, me: Me, parts: Its) -> None:
 
 
 async def _save(
-    tx: Transaction,
-    me: WorkspaceMember,
-    parts: AppDependencies,
-    row: Row,
-    after: ScimGroup,
-    held: Sequence[str],
+    tx: Transaction, me: WorkspaceMember, parts: AppDependencies, row: Row, after: ScimGroup, held: Sequence[str]
 ) -> None:
     """The group as it is to be; `held` are those of its members that were looked at."""
     id_, name, external_id = str(row["id"]), _checked_display(after), checked_external_id(after.external_id)
@@ -137,8 +132,8 @@ async def _save(
     joining = [user for user in wanted if user not in set(held)]
     leaving = [user for user in held if user not in set(wanted)]
     await _change_members(tx, me, parts, id_, joining=joining, leaving=leaving)
-    detail = {"name": name, "joined": joining[:100], "left": leaving[:100]}
-    detail |= {"joined_total": len(joining), "left_total": len(leaving)}
+    counts = {"joined_total": len(joining), "left_total": len(leaving)}
+    detail = {"name": name, "joined": joining[:100], "left": leaving[:100], **counts}
     await parts.audit.record(tx, me.scope, "scim.group.change", id_, detail=detail)
 
 
@@ -173,7 +168,9 @@ def _named_members(operations: Sequence[PatchOperation[Any]]) -> set[str] | None
     for one in operations:
         values = one.value
         if one.path is None:
-            members = [item for name, item in values.items() if name.lower() == "members"] if isinstance(values, dict) else []
+            members = (
+                [item for name, item in values.items() if name.lower() == "members"] if isinstance(values, dict) else []
+            )
             if not members:
                 continue
             if one.op is not PatchOperation.Op.add:

@@ -33,8 +33,8 @@ from serve_apps.http.fields import EMAIL_PATTERN, LONGEST_EMAIL
 LONGEST_TEXT: Final = 1000
 MOST_EMAILS: Final = 50
 MOST_RESULTS: Final = 500
-# As Entra ID and Okta send it: attributes of theirs that are none here, `remove` with a value, an address that is written
-# into an entry that is not there yet.
+# As Entra ID and Okta send it: attributes of theirs that are none here, `remove` with a value, an address that is
+# written into an entry that is not there yet.
 POLICY: Final = ScimPolicy(
     unknown=ScimPolicy.Unknown.ignore,
     remove_value_as_filter=ScimPolicy.RemoveValue.apply,
@@ -86,7 +86,7 @@ class ScimMember(ComplexAttribute):
     """Somebody who belongs to a group."""
 
     value: Annotated[str | None, Mutability.immutable, CaseExact.true, Required.true] = None
-    ref: Annotated[Reference["User"] | None, Mutability.immutable] = Field(  # type: ignore[type-var, name-defined]
+    ref: Annotated[Reference["User"] | None, Mutability.immutable] = Field(  # type: ignore[name-defined]  # noqa: F821
         None, serialization_alias="$ref", validation_alias="$ref"
     )
     type: Annotated[str | None, Mutability.immutable] = Field(None, examples=["User"])
@@ -118,7 +118,8 @@ def describe_schemas() -> list[Schema]:
         schema.name, schema.description = name, (model.__doc__ or name).strip().splitlines()[0]
         for attribute in schema.attributes or ():
             # It cannot be removed; a new person without it may sign in all the same, and another one stays as they are.
-            attribute.required = attribute.required or attribute.name == "active"
+            if attribute.name == "active":
+                attribute.required = Required.true
         schemas.append(schema)
     return schemas
 

@@ -7,7 +7,16 @@ from typing import Any, Final, TypeVar
 
 from fastapi import Request
 from pydantic import ValidationError
-from scim2_models import Context, Error, ListResponse, PatchOp, Resource, ResponseParameters, SCIMException, SearchRequest
+from scim2_models import (
+    Context,
+    Error,
+    ListResponse,
+    PatchOp,
+    Resource,
+    ResponseParameters,
+    SCIMException,
+    SearchRequest,
+)
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -19,9 +28,7 @@ from serve_apps.http.scim_errors import MEDIA_TYPE, ScimRequestRefused
 MOST_OPERATIONS: Final = 1_000
 LONGEST_PATH: Final = 1_000
 JSON_TYPES: Final = (MEDIA_TYPE, "application/json")
-QUERY_NAMES: Final = (
-    *("filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes"),
-)
+QUERY_NAMES: Final = (*("filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes"),)
 AnyScim = TypeVar("AnyScim", bound=Resource[Any])
 
 
@@ -84,11 +91,25 @@ async def read_patch(request: Request, kind: "type[PatchOp[Any]]") -> "PatchOp[A
     if isinstance(operations, list):
         if len(operations) > MOST_OPERATIONS:
             raise HTTPException(413, f"A PATCH has at most {MOST_OPERATIONS} operations.")
+        body = {name: one for name, one in body.items() if name.lower() != "operations"}
+        body["Operations"] = [_plain_removal(one) for one in operations]
         paths = (one.get("path") for one in operations if isinstance(one, dict))
         if any(isinstance(path, str) and len(path) > LONGEST_PATH for path in paths):
             raise ScimRequestRefused("invalidPath", f"a path has at most {LONGEST_PATH} characters")
     with scim_reading():
         return kind.model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+
+
+def _plain_removal(operation: Any) -> Any:
+    """Entra ID names whom it removes by `[{"$ref": null, "value": …}]`: the value alone is meant."""
+    if not isinstance(operation, dict) or str(operation.get("op")).lower() != "remove":
+        return operation
+    values = operation.get("value")
+    if not isinstance(values, list):
+        return operation
+    return operation | {
+        "value": [{"value": one["value"]} if isinstance(one, dict) and "value" in one else one for one in values]
+    }
 
 
 def read_query(request: Request, model: Any) -> SearchRequest[Any]:

@@ -135,9 +135,7 @@ def _changed(before: ScimUser, change: Any) -> ScimUser:
         return after
 
 
-async def _read(
-    request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, row: Row
-) -> ScimUser:
+async def _read(request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, row: Row) -> ScimUser:
     groups = await parts.scim.people.groups_of(tx, me.tenant, [str(row["id"])])
     return as_user(request, row, groups[str(row["id"])])
 
