@@ -97,9 +97,7 @@ def build_app_dependencies(
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
         tokens=tokens,
         sign_in=sign_in_flow(settings.auth, tokens),
-        scim=ScimProvisioning.over(
-            base.database, load_scim_tenants(settings.auth.providers_file), settings.auth.admin_email
-        ),
+        scim=_scim_provisioning(settings.auth, base),
         first_admin=settings.auth.admin_email,
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
@@ -126,6 +124,10 @@ def sign_in_flow(settings: AuthSettings, tokens: TokenSigner) -> SignInFlow:
         fix = "Set AOS_AUTH_PUBLIC_URL to where browsers reach this product."
         raise InvalidSettings("auth.providers_file needs auth.public_url", fix=fix)
     return SignInFlow([OidcProviderClient(one, time.monotonic) for one in declared], settings.public_url, tokens)
+
+
+def _scim_provisioning(settings: AuthSettings, base: Container) -> ScimProvisioning:
+    return ScimProvisioning.over(base.database, load_scim_tenants(settings.providers_file), settings.admin_email)
 
 
 def _admission_queues(settings: Settings) -> dict[str, Any]:

@@ -76,13 +76,13 @@ from serve_apps.http.app import ROUTERS, create_app
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.permissions import PUBLIC, collect_permissions
+from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.throttle import ProcessThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
-from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.streams.sse import StreamPacing
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim

@@ -18,8 +18,8 @@ class ProvisionedNameTaken(Conflict):
 
     code = "name_taken"
     fix = (
-        "Look for it with `filter=userName eq …`. Who was deleted by SCIM keeps the address: once an administrator lets "
-        "them sign in again (System → People), they are found."
+        "Look for it with `filter=userName eq …`. Who was deleted by SCIM keeps the address: once an administrator "
+        "lets them sign in again (System → People), they are found."
     )
 
 
@@ -28,6 +28,13 @@ class LocalAdministrator(Forbidden):
 
     code = "local_administrator"
     fix = "Another administrator changes it by hand (System → People)."
+
+
+class DisabledByHand(Forbidden):
+    """An administrator has disabled this account by hand; SCIM does not let them in again."""
+
+    code = "disabled_by_hand"
+    fix = "An administrator lets them sign in again (System → People)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +94,15 @@ class ProvisionedPeopleStore(SqlStore, queries="provisioned_people.sql"):
         rows = await tx.all(self._sql["people"], tenant=tenant, **named)
         return [row for row in rows if row["id"] is not None], int(rows[0]["total"])
 
-    async def person(self, tx: Transaction, tenant: TenantId, user: str, *, change: bool = False) -> Row:
-        """One of them, whom nobody else changes meanwhile.
+    async def changeable_person(self, tx: Transaction, tenant: TenantId, user: str) -> Row:
+        """Somebody whom nobody else changes meanwhile.
 
         Raises:
             NotFound: nobody of the tenant, or somebody whom SCIM has deleted.
-            LocalAdministrator: they are to be changed, and may not be.
+            LocalAdministrator: no provider changes them.
         """
         row = await tx.required(f"user {user}", self._sql["person"], tenant=tenant, user=user)
-        if change and row["local_admin"]:
+        if row["local_admin"]:
             raise LocalAdministrator
         return row
 
@@ -127,6 +134,10 @@ class ProvisionedPeopleStore(SqlStore, queries="provisioned_people.sql"):
         """What the provider calls somebody from now on. Raises ProvisionedNameTaken."""
         await self._require_free_name(tx, tenant, person.user_name, user)
         await self._put(tx, tenant, user, person)
+
+    async def sign_disabled(self, tx: Transaction, tenant: TenantId, user: str) -> None:
+        """SCIM has disabled somebody and may let them in again."""
+        await tx.run(self._sql["sign_disabled"], tenant=tenant, user=user)
 
     async def forget(self, tx: Transaction, tenant: TenantId, user: str) -> None:
         """Nothing by SCIM is left of somebody: no right, no name, and no API key of theirs lives."""

@@ -40,10 +40,9 @@ left join lateral (
 order by case when not %(descending)s then sort_key end collate "C" nulls last,
     case when %(descending)s then sort_key end collate "C" desc nulls first, page.created_at, page.id;
 
--- person: One of them, to be changed. `local_admin`: an administrator by hand, whom no provider changes.
-select u.id, u.email, u.created_at, not u.disabled as active, coalesce(p.user_name, u.email) as user_name,
-    p.external_id, p.attributes, coalesce(p.updated_at, u.created_at) as updated_at,
-    (u.role = 'admin' and u.provider is null) or exists (
+-- person: One of them, to be changed. `local_admin`: an administrator by hand, whom no provider changes; `barred`: disabled
+-- by hand.
+select u.id, not u.disabled as active, u.disabled and u.disabled_by is distinct from 'scim' as barred, (u.role = 'admin' and u.provider is null) or exists (
         select from memberships m
         where m.user_id = u.id and m.tenant_id = u.tenant_id and m.role = 'admin' and m.provider is null) as local_admin
 from users u left join scim_people p on p.user_id = u.id and p.tenant_id = u.tenant_id
@@ -64,8 +63,11 @@ where u.tenant_id = %(tenant)s and u.id is distinct from %(user)s::uuid
   and (lower(p.user_name) = lower(%(user_name)s) or (p.user_name is null and u.email = lower(%(user_name)s))) limit 1;
 
 -- add_user: Somebody who is here by a provider alone; nobody knows the password.
-insert into users (tenant_id, email, password_hash, role, provider, disabled)
-values (%(tenant)s, %(email)s, %(hash)s, 'viewer', 'scim', not %(active)s) returning id;
+insert into users (tenant_id, email, password_hash, role, provider, disabled, disabled_by)
+values (%(tenant)s, %(email)s, %(hash)s, 'viewer', 'scim', not %(active)s, 'scim') returning id;
+
+-- sign_disabled: Somebody is disabled by SCIM, which may take it back.
+update users set disabled_by = 'scim' where id = %(user)s and tenant_id = %(tenant)s and disabled;
 
 -- put_person: What the provider calls somebody.
 insert into scim_people (user_id, tenant_id, user_name, external_id, attributes)

@@ -17,6 +17,9 @@ alter table scim_people enable row level security;
 alter table scim_people force row level security;
 grant select, insert, update, delete on scim_people to aos_app;
 
+-- Who has disabled an account: `scim`, or an administrator by hand, whose word SCIM does not take back.
+alter table users add column disabled_by text;
+
 -- `name` is what documents and rules call a group, and stays; `display_name` is what the provider calls it today.
 alter table groups add column provider text;
 alter table groups add column display_name text;

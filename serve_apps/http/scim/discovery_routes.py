@@ -1,4 +1,4 @@
-"""What of SCIM this service supports: its configuration, kinds of resources and their schemas."""
+"""Discovery by SCIM (RFC 7644, section 4): the service's configuration, its kinds of resources and their schemas."""
 
 from typing import Any
 

@@ -8,9 +8,11 @@ from fastapi import APIRouter, Request, Response
 from scim2_models import Context, PatchOp, PatchOperation, SearchRequest
 from scim2_models.path import CompareOperator, Comparison
 
+from cluster.basics.errors import NotFound
 from cluster.state.db.postgres import Row, Transaction
 from cluster.state.identity.groups import LONGEST_NAME, is_group_name
 from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.identity.provisioned_people import AttributeQuery
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import PROVISION
 from serve_apps.http.deps import AppDependencies
@@ -60,7 +62,7 @@ async def add_group(request: Request, me: Me, parts: Its) -> ScimResponse:
         await _change_members(tx, me, parts, id_, joining=members, leaving=())
         detail = {"name": name, "members": len(members)}
         await parts.audit.record(tx, me.scope, "scim.group.add", id_, detail=detail)
-        made = as_group(request, await parts.scim.groups.group(tx, me.tenant, id_), members)
+        made = await _read(request, tx, me, parts, id_, asked)
     return resource_response(made, Context.RESOURCE_CREATION_RESPONSE, asked, status=201)
 
 
@@ -69,7 +71,7 @@ async def get_group(group_id: str, request: Request, me: Me, parts: Its) -> Scim
     """Show a group with its members."""
     asked, id_ = _asked(request), id_in_path(group_id)
     async with parts.database.transaction(me.scope) as tx:
-        found = await _read(request, tx, me, parts, await parts.scim.groups.group(tx, me.tenant, id_), asked)
+        found = await _read(request, tx, me, parts, id_, asked)
     return resource_response(found, Context.RESOURCE_QUERY_RESPONSE, asked)
 
 
@@ -82,13 +84,13 @@ async def replace_group(group_id: str, request: Request, me: Me, parts: Its) -> 
         row = await parts.scim.groups.group(tx, me.tenant, id_)
         held = (await parts.scim.groups.members_of(tx, me.tenant, [id_]))[id_]
         await _save(tx, me, parts, row, wanted, held)
-        after = await _read(request, tx, me, parts, await parts.scim.groups.group(tx, me.tenant, id_), asked)
+        after = await _read(request, tx, me, parts, id_, asked)
     return resource_response(after, Context.RESOURCE_REPLACEMENT_RESPONSE, asked)
 
 
 @router.patch("/{group_id}", dependencies=[PROVISION], response_class=Response, status_code=204)
 async def patch_group(group_id: str, request: Request, me: Me, parts: Its) -> Response:
-    """Change some of a group (RFC 7644, section 3.5.2): mostly who belongs to it. Shown where `attributes` ask for it."""
+    """Change some of a group (RFC 7644, section 3.5.2): mostly its members. Shown where `attributes` ask."""
     id_ = id_in_path(group_id)
     patch, asked = await read_patch(request, GroupPatch), _asked(request)
     named = _named_members(patch.operations or [])
@@ -104,7 +106,7 @@ async def patch_group(group_id: str, request: Request, me: Me, parts: Its) -> Re
         await _save(tx, me, parts, row, after, held)
         if not asked.attributes:
             return Response(status_code=204)
-        shown = await _read(request, tx, me, parts, await groups.group(tx, me.tenant, id_), asked)
+        shown = await _read(request, tx, me, parts, id_, asked)
     return resource_response(shown, Context.RESOURCE_PATCH_RESPONSE, asked)
 
 
@@ -163,35 +165,43 @@ def _patch(patch: "PatchOp[Any]", group: ScimGroup) -> None:
 
 
 def _named_members(operations: Sequence[PatchOperation[Any]]) -> set[str] | None:
-    """Whom the operations name, so that a large group is not read for one person; None where they mean all members."""
+    """Whom the operations name, so that a large group is not read for one person; None where they may mean others."""
     named: set[str] = set()
-    for one in operations:
-        values = one.value
-        if one.path is None:
-            members = (
-                [item for name, item in values.items() if name.lower() == "members"] if isinstance(values, dict) else []
-            )
-            if not members:
-                continue
-            if one.op is not PatchOperation.Op.add:
-                return None
-            values = members[0]
-        else:
-            binding = one.path.resolve()
-            if binding is not None and binding.field_name != "members":
-                continue
-            chosen = one.path.value_filter
-            if chosen is not None:
-                if not (isinstance(chosen, Comparison) and chosen.op is CompareOperator.eq):
-                    return None
-                values = {chosen.attr_path.attr: chosen.value}
-            elif one.op is PatchOperation.Op.replace_ or binding is None or binding.sub_field_name is not None:
-                return None
-        for entry in values if isinstance(values, list) else [values]:
-            ids = [item for name, item in entry.items() if name.lower() == "value"] if isinstance(entry, dict) else []
-            if len(ids) != 1 or not isinstance(ids[0], str):
-                return None
-            named.add(ids[0])
+    for operation in operations:
+        found = _named_by(operation)
+        if found is None:
+            return None
+        named |= found
+    return named
+
+
+def _named_by(operation: PatchOperation[Any]) -> set[str] | None:
+    values: Any = operation.value
+    adds = operation.op is PatchOperation.Op.add
+    if operation.path is None:
+        about = [name for name in values if "members" in name.lower()] if isinstance(values, dict) else []
+        if not about:
+            return set()
+        return _ids(values[about[0]]) if adds and [name.lower() for name in about] == ["members"] else None
+    binding, chosen = operation.path.resolve(), operation.path.value_filter
+    if binding is None or binding.sub_field_name is not None:
+        return None
+    if binding.field_name != "members":
+        return set()
+    if chosen is not None:
+        if isinstance(chosen, Comparison) and chosen.op is CompareOperator.eq:
+            return _ids({chosen.attr_path.attr: chosen.value})
+        return None
+    return None if operation.op is PatchOperation.Op.replace_ else _ids(values)
+
+
+def _ids(members: Any) -> set[str] | None:
+    named: set[str] = set()
+    for entry in members if isinstance(members, list) else [members]:
+        ids = [item for name, item in entry.items() if name.lower() == "value"] if isinstance(entry, dict) else []
+        if len(ids) != 1 or not isinstance(ids[0], str):
+            return None
+        named.add(ids[0])
     return named
 
 
@@ -207,12 +217,15 @@ def _checked_display(group: ScimGroup) -> str:
 
 
 async def _read(
-    request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, row: Row, asked: Any
+    request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, id_: str, asked: Any
 ) -> ScimGroup:
-    id_ = str(row["id"])
+    """One group. Raises NotFound."""
+    rows, _ = await parts.scim.groups.search(tx, me.tenant, AttributeQuery(only=id_, limit=1))
+    if not rows:
+        raise NotFound(f"group {id_}")
     if leaves_out(asked, "members"):
-        return as_group(request, row, None)
-    return as_group(request, row, (await parts.scim.groups.members_of(tx, me.tenant, [id_]))[id_])
+        return as_group(request, rows[0], None)
+    return as_group(request, rows[0], (await parts.scim.groups.members_of(tx, me.tenant, [id_]))[id_])
 
 
 async def find_groups(

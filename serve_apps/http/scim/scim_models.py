@@ -1,4 +1,4 @@
-"""What this service keeps of people and groups, as SCIM resources; what else a provider sends is let go by."""
+"""SCIM resources of people and groups, with what this service keeps of them; what else a provider sends is let go."""
 
 import re
 from typing import Annotated, Any, Final

@@ -1,4 +1,4 @@
-"""Where SCIM resources are found, and rows of the database as such resources."""
+"""Addresses of SCIM resources, and rows of the database as such resources."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -92,17 +92,21 @@ def _meta(request: Request, row: Row, kind: str, place: str) -> Mapping[str, Any
 
 
 def as_person(user: ScimUser) -> ProvisionedPerson:
-    """What is kept of a resource. Raises ScimRequestRefused: something in it cannot be."""
+    """What is kept of a resource."""
     kept = user.model_dump(include=set(KEPT), by_alias=False, exclude_none=True, scim_ctx=None)
-    name, emails = (user.user_name or "").strip(), user.emails or []
-    checked_name(name, "userName", LONGEST_EMAIL)
+    return ProvisionedPerson((user.user_name or "").strip(), user.external_id, kept)
+
+
+def check_person(user: ScimUser) -> None:
+    """Raises ScimRequestRefused: something of this resource cannot be kept."""
+    person, emails = as_person(user), user.emails or []
+    checked_name(person.user_name, "userName", LONGEST_EMAIL)
     if not emails or not all(one.value and is_address(one.value) for one in emails):
         detail = "an e-mail address is needed, in emails or as userName: it is what people are known by here"
         raise ScimRequestRefused("invalidValue", detail)
     if len(emails) > MOST_EMAILS:
         raise ScimRequestRefused("invalidValue", f"at most {MOST_EMAILS} emails")
-    _check_texts([user.external_id, kept])
-    return ProvisionedPerson(name, user.external_id, kept)
+    _check_texts([user.external_id, dict(person.attributes)])
 
 
 def address_of(user: ScimUser) -> str:

@@ -1,14 +1,16 @@
 """People of the tenant by SCIM: list, make, change, deactivate, delete. Administrators by hand are only shown."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from scim2_models import Context, MutabilityException, PatchOp, SearchRequest
 
-from cluster.basics.scope import UserId
-from cluster.state.db.postgres import Row, Transaction
+from cluster.basics.errors import NotFound
+from cluster.state.db.postgres import Transaction
 from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.identity.provisioned_people import AttributeQuery, DisabledByHand
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import PROVISION
 from serve_apps.http.deps import AppDependencies
@@ -26,11 +28,12 @@ from serve_apps.http.scim.scim_payloads import (
     resource_response,
     scim_reading,
 )
-from serve_apps.http.scim.scim_places import address_of, as_person, as_user, id_in_path
+from serve_apps.http.scim.scim_places import address_of, as_person, as_user, check_person, id_in_path
 
 router = APIRouter(prefix="/scim/v2/Users", route_class=GuardedRoute, tags=["scim"])
 
 UserPatch = PatchOp[ScimUser]
+Change = Callable[[ScimUser], ScimUser]
 
 
 @router.get("", dependencies=[PROVISION], response_class=ScimResponse)
@@ -49,6 +52,7 @@ async def search_users(request: Request, me: Me, parts: Its) -> ScimResponse:
 async def add_user(request: Request, me: Me, parts: Its) -> ScimResponse:
     """Make somebody, who has no password and no right but what a rule gives. 409 where name or address is taken."""
     user, asked = await read_resource(request, ScimUser, Context.RESOURCE_CREATION_REQUEST), _asked(request)
+    check_person(user)
     person, email, active = as_person(user), address_of(user), user.active is not False
     rules, scim = await parts.scim.rules(me), parts.scim.people
     async with parts.database.transaction(me.scope) as tx:
@@ -56,7 +60,7 @@ async def add_user(request: Request, me: Me, parts: Its) -> ScimResponse:
         id_ = await scim.add(tx, me.tenant, person, email, active=active, unknown=unknown)
         await scim.grant(tx, me.tenant, [id_], rules)
         await parts.audit.record(tx, me.scope, "scim.user.add", id_, detail={"email": email, "active": active})
-        made = as_user(request, await scim.person(tx, me.tenant, id_), ())
+        made = await _read(request, tx, me, parts, id_)
     return resource_response(made, Context.RESOURCE_CREATION_RESPONSE, asked, status=201)
 
 
@@ -65,7 +69,7 @@ async def get_user(user_id: str, request: Request, me: Me, parts: Its) -> ScimRe
     """Show somebody."""
     asked, id_ = _asked(request), id_in_path(user_id)
     async with parts.database.transaction(me.scope) as tx:
-        found = await _read(request, tx, me, parts, await parts.scim.people.person(tx, me.tenant, id_))
+        found = await _read(request, tx, me, parts, id_)
     return resource_response(found, Context.RESOURCE_QUERY_RESPONSE, asked)
 
 
@@ -107,37 +111,44 @@ async def delete_user(user_id: str, me: Me, parts: Its) -> None:
     """
     id_, scim = id_in_path(user_id), parts.scim.people
     async with parts.audited(me, "scim.user.delete", id_) as tx:
-        await scim.person(tx, me.tenant, id_, change=True)
+        await scim.changeable_person(tx, me.tenant, id_)
         await parts.accounts.change_user(tx, me.scope, id_, disabled=True)
         await scim.forget(tx, me.tenant, id_)
 
 
-async def _change(request: Request, me: WorkspaceMember, parts: AppDependencies, id_: str, change: Any) -> ScimUser:
+async def _change(request: Request, me: WorkspaceMember, parts: AppDependencies, id_: str, change: Change) -> ScimUser:
     rules, scim = await parts.scim.rules(me), parts.scim.people
     async with parts.database.transaction(me.scope) as tx:
-        row = await scim.person(tx, me.tenant, id_, change=True)
-        before = await _read(request, tx, me, parts, row)
+        row = await scim.changeable_person(tx, me.tenant, id_)
+        before = await _read(request, tx, me, parts, id_)
         after = await asyncio.to_thread(_changed, before, change)
         person, active = as_person(after), after.active is not False
-        if person != as_person(before) or row["attributes"] is None:
+        if person != as_person(before):
+            check_person(after)
             await scim.change(tx, me.tenant, id_, person)
         if active != row["active"]:
+            if row["barred"]:
+                raise DisabledByHand
             await parts.accounts.change_user(tx, me.scope, id_, disabled=not active)
+            await scim.sign_disabled(tx, me.tenant, id_)
         await scim.grant(tx, me.tenant, [id_], rules)
         detail = {"userName": person.user_name, "active": active}
-        await parts.audit.record(tx, me.scope, "scim.user.change", UserId(id_), detail=detail)
-        return await _read(request, tx, me, parts, await scim.person(tx, me.tenant, id_))
+        await parts.audit.record(tx, me.scope, "scim.user.change", id_, detail=detail)
+        return await _read(request, tx, me, parts, id_)
 
 
-def _changed(before: ScimUser, change: Any) -> ScimUser:
+def _changed(before: ScimUser, change: Change) -> ScimUser:
     with scim_reading():
-        after: ScimUser = change(before)
-        return after
+        return change(before)
 
 
-async def _read(request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, row: Row) -> ScimUser:
-    groups = await parts.scim.people.groups_of(tx, me.tenant, [str(row["id"])])
-    return as_user(request, row, groups[str(row["id"])])
+async def _read(request: Request, tx: Transaction, me: WorkspaceMember, parts: AppDependencies, id_: str) -> ScimUser:
+    """One of the people. Raises NotFound."""
+    rows, _ = await parts.scim.people.search(tx, me.tenant, AttributeQuery(only=id_, limit=1))
+    if not rows:
+        raise NotFound(f"user {id_}")
+    groups = await parts.scim.people.groups_of(tx, me.tenant, [id_])
+    return as_user(request, rows[0], groups[id_])
 
 
 async def find_users(
