@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
-from scim2_models import Context, PatchOp, PatchOperation, SearchRequest
-from scim2_models.path import CompareOperator, Comparison
+from scim2_models import Context, PatchOp, SearchRequest
 
 from cluster.basics.errors import NotFound
 from cluster.state.db.postgres import Row, Transaction
@@ -17,6 +16,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import PROVISION
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.scim.attribute_filters import attribute_query
+from serve_apps.http.scim.member_changes import SplitPatch, apply_changes, split_patch
 from serve_apps.http.scim.scim_models import ScimGroup
 from serve_apps.http.scim.scim_payloads import (
     ScimResponse,
@@ -36,6 +36,7 @@ from serve_apps.http.scim_errors import ScimRequestRefused
 router = APIRouter(prefix="/scim/v2/Groups", route_class=GuardedRoute, tags=["scim"])
 
 GroupPatch = PatchOp[ScimGroup]
+MOST_APPLIED: Final = 50  # operations that the library applies; its cost grows with what the group holds
 MOST_MEMBERS: Final = 20_000  # on one page: it has fewer groups where they are large, and always one
 
 
@@ -83,7 +84,7 @@ async def replace_group(group_id: str, request: Request, me: Me, parts: Its) -> 
     async with parts.database.transaction(me.scope) as tx:
         row = await parts.scim.groups.group(tx, me.tenant, id_)
         held = (await parts.scim.groups.members_of(tx, me.tenant, [id_]))[id_]
-        await _save(tx, me, parts, row, wanted, held)
+        await _save(tx, me, parts, row, wanted, _members(wanted), held)
         after = await _read(request, tx, me, parts, id_, asked)
     return resource_response(after, Context.RESOURCE_REPLACEMENT_RESPONSE, asked)
 
@@ -93,17 +94,16 @@ async def patch_group(group_id: str, request: Request, me: Me, parts: Its) -> Re
     """Change some of a group (RFC 7644, section 3.5.2): mostly its members. Shown where `attributes` ask."""
     id_ = id_in_path(group_id)
     patch, asked = await read_patch(request, GroupPatch), _asked(request)
-    named = _named_members(patch.operations or [])
-    groups = parts.scim.groups
+    split, groups = split_patch(patch.operations or []), parts.scim.groups
     async with parts.database.transaction(me.scope) as tx:
         row = await groups.group(tx, me.tenant, id_)
-        if named is None:
+        if split.named is None:
             held = (await groups.members_of(tx, me.tenant, [id_]))[id_]
         else:
-            held = await groups.some_members(tx, me.tenant, id_, named)
-        after = as_group(request, row, held)
-        await asyncio.to_thread(_patch, patch, after)
-        await _save(tx, me, parts, row, after, held)
+            held = await groups.some_members(tx, me.tenant, id_, split.named)
+        before = as_group(request, row, held if split.whole else None)
+        after, wanted = await asyncio.to_thread(_patched, split, before, held)
+        await _save(tx, me, parts, row, after, wanted, held)
         if not asked.attributes:
             return Response(status_code=204)
         shown = await _read(request, tx, me, parts, id_, asked)
@@ -124,15 +124,21 @@ async def delete_group(group_id: str, me: Me, parts: Its) -> None:
 
 
 async def _save(
-    tx: Transaction, me: WorkspaceMember, parts: AppDependencies, row: Row, after: ScimGroup, held: Sequence[str]
+    tx: Transaction,
+    me: WorkspaceMember,
+    parts: AppDependencies,
+    row: Row,
+    after: ScimGroup,
+    wanted: Sequence[str],
+    held: Sequence[str],
 ) -> None:
-    """The group as it is to be; `held` are those of its members that were looked at."""
+    """The group as it is to be, with whom that is `wanted` in it; `held` are its members as far as they matter."""
     id_, name, external_id = str(row["id"]), _checked_display(after), checked_external_id(after.external_id)
     if (name, external_id) != (row["display_name"], row["external_id"]):
         await parts.scim.groups.change(tx, me.tenant, row, name, external_id)
-    wanted = _members(after)
-    joining = [user for user in wanted if user not in set(held)]
-    leaving = [user for user in held if user not in set(wanted)]
+    before, afterwards = set(held), set(wanted)
+    joining = [user for user in wanted if user not in before]
+    leaving = [user for user in held if user not in afterwards]
     await _change_members(tx, me, parts, id_, joining=joining, leaving=leaving)
     counts = {"joined_total": len(joining), "left_total": len(leaving)}
     detail = {"name": name, "joined": joining[:100], "left": leaving[:100], **counts}
@@ -159,50 +165,14 @@ async def _change_members(
     await scim.people.grant(tx, me.tenant, changed, rules)
 
 
-def _patch(patch: "PatchOp[Any]", group: ScimGroup) -> None:
-    with scim_reading():
-        patch.patch(group)
-
-
-def _named_members(operations: Sequence[PatchOperation[Any]]) -> set[str] | None:
-    """Whom the operations name, so that a large group is not read for one person; None where they may mean others."""
-    named: set[str] = set()
-    for operation in operations:
-        found = _named_by(operation)
-        if found is None:
-            return None
-        named |= found
-    return named
-
-
-def _named_by(operation: PatchOperation[Any]) -> set[str] | None:
-    values: Any = operation.value
-    adds = operation.op is PatchOperation.Op.add
-    if operation.path is None:
-        about = [name for name in values if "members" in name.lower()] if isinstance(values, dict) else []
-        if not about:
-            return set()
-        return _ids(values[about[0]]) if adds and [name.lower() for name in about] == ["members"] else None
-    binding, chosen = operation.path.resolve(), operation.path.value_filter
-    if binding is None or binding.sub_field_name is not None:
-        return None
-    if binding.field_name != "members":
-        return set()
-    if chosen is not None:
-        if isinstance(chosen, Comparison) and chosen.op is CompareOperator.eq:
-            return _ids({chosen.attr_path.attr: chosen.value})
-        return None
-    return None if operation.op is PatchOperation.Op.replace_ else _ids(values)
-
-
-def _ids(members: Any) -> set[str] | None:
-    named: set[str] = set()
-    for entry in members if isinstance(members, list) else [members]:
-        ids = [item for name, item in entry.items() if name.lower() == "value"] if isinstance(entry, dict) else []
-        if len(ids) != 1 or not isinstance(ids[0], str):
-            return None
-        named.add(ids[0])
-    return named
+def _patched(split: SplitPatch, group: ScimGroup, held: Sequence[str]) -> tuple[ScimGroup, list[str]]:
+    """The group, and who belongs to it of those that were looked at."""
+    if len(split.rest) > MOST_APPLIED:
+        raise ScimRequestRefused("tooMany", f"at most {MOST_APPLIED} operations that do more than name members by id")
+    if split.rest:
+        with scim_reading():
+            GroupPatch(operations=list(split.rest)).patch(group)
+    return group, _members(group) if split.whole else apply_changes(held, split.members)
 
 
 def _members(group: ScimGroup) -> list[str]:
