@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import yaml
 from pydantic import ValidationError, field_validator
@@ -11,7 +12,7 @@ from pydantic import ValidationError, field_validator
 from configs.section import Secret, Section
 from configs.settings import InvalidConfiguration
 from configs.sign_in_directories import Directory
-from configs.sign_in_rules import SignInSource
+from configs.sign_in_rules import SignInRule, SignInSource
 
 # Signed with a key that only the provider has: what is signed with the client's secret, anybody who has it can make.
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
@@ -50,9 +51,27 @@ def is_private_channel(url: str) -> bool:
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK))
 
 
+class ScimTenant(Section):
+    """What an identity provider's groups give people whom it provisions by SCIM; without rules they get nothing.
+
+    `tenant`: its id; that of the first administrator where left out. `rules`: `value` is a group's first name, or `*`.
+    """
+
+    tenant: UUID | None = None
+    rules: tuple[SignInRule, ...] = ()
+
+    @field_validator("rules")
+    @classmethod
+    def _refuse_claims(cls, rules: tuple[SignInRule, ...]) -> tuple[SignInRule, ...]:
+        if any(rule.claim != "groups" for rule in rules):
+            raise ValueError("SCIM tells of groups and of no other claim")
+        return rules
+
+
 class _ProvidersFile(Section):
     providers: tuple[OidcProvider, ...] = ()
     directories: tuple[Directory, ...] = ()
+    scim: tuple[ScimTenant, ...] = ()
 
 
 def load_providers(path: Path | None) -> Sequence[OidcProvider]:
@@ -63,6 +82,11 @@ def load_providers(path: Path | None) -> Sequence[OidcProvider]:
 def load_directories(path: Path | None) -> Sequence[Directory]:
     """The directories of the same file; raises as `load_providers`."""
     return _read_file(path).directories
+
+
+def load_scim_tenants(path: Path | None) -> Sequence[ScimTenant]:
+    """The rules of the same file for people by SCIM; raises as `load_providers`."""
+    return _read_file(path).scim
 
 
 def _read_file(path: Path | None) -> _ProvidersFile:

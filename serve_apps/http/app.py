@@ -63,6 +63,7 @@ from serve_apps.http.routes.operations import (
 )
 from serve_apps.http.routes.review import review_routes
 from serve_apps.http.routes.scans import ocr_languages, scanning
+from serve_apps.http.scim import discovery_routes, group_routes, search_routes, user_routes
 from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.streams import websocket
 from serve_apps.http.tracing import TracingMiddleware
@@ -89,6 +90,7 @@ _ROUTES = (
         tables,
     ),
     *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
+    *(discovery_routes, user_routes, group_routes, search_routes),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, websocket),
 )
 ROUTERS: tuple[APIRouter, ...] = tuple(module.router for module in _ROUTES)

@@ -42,6 +42,7 @@ from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
+from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.revocation import RevocationWatch
 from serve_apps.http.auth.throttle import LoginThrottle
 from serve_apps.http.auth.tokens import TokenSigner
@@ -81,6 +82,7 @@ class AppDependencies:
     ask_admission: which answers may; apart, as a model's seconds are no measure of how long searches take.
     extract_admission: which extractions may; they hold no place of an answer while their rules wait for each other.
     telemetry: where spans of requests go.
+    scim: people and groups that an identity provider keeps, and what its rules give them.
     sign_in: the providers by which people may sign in.
     directories: by name, those whose people may sign in with the password that they have there.
     first_admin: e-mail address of the first administrator, in whose tenant people of a provider are unless it says.
@@ -132,6 +134,7 @@ class AppDependencies:
     passwords: BoundedPasswordHasher
     sign_in: SignInFlow
     directories: Mapping[str, DirectoryClient]
+    scim: ScimProvisioning
     first_admin: str
     throttle: LoginThrottle
     admission: AdmissionQueue

@@ -20,7 +20,7 @@ from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from cluster.basics.security_headers import SECURITY_HEADERS
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
-from serve_apps.http import openai_errors
+from serve_apps.http import openai_errors, scim_errors
 from serve_apps.http.auth.permissions import AccessRule, RouteKey
 from serve_apps.http.body_limit import BodyTooLarge
 
@@ -101,6 +101,15 @@ class OpenAIError(BaseModel):
     code: str | None
 
 
+class ScimProblem(BaseModel):
+    """An error below /scim (RFC 7644, section 3.12)."""
+
+    schemas: list[str]
+    status: str
+    detail: str
+    scimType: str | None = None
+
+
 class OpenAIProblem(BaseModel):
     """An error below /v1."""
 
@@ -124,6 +133,10 @@ def problem_response(
         at = [one["at"] for one in more.get("errors") or ()]
         shaped = openai_errors.openai_error(status, code, message, at)
         return Response(json.dumps(shaped, ensure_ascii=True), status, SECURITY_HEADERS, "application/json")
+    if scim_errors.is_scim_path(request.url.path):
+        message = " ".join(part for part in (title, detail, fix) if part)
+        answer = scim_errors.scim_error(status, code, message, more.get("scim_type"))
+        return Response(json.dumps(answer), int(str(answer["status"])), SECURITY_HEADERS, scim_errors.MEDIA_TYPE)
     body = {"type": f"urn:aos:problem:{code}", "title": title, "status": status, "detail": detail, "code": code}
     body |= {"fix": fix, "instance": request.url.path}
     body |= {name: value for name, value in more.items() if value is not None}
@@ -157,7 +170,8 @@ def declare_error_responses(document: dict[str, Any], permissions: Mapping[Route
             refusals = _refusals_by_status(permissions[method.upper(), path], operation)
             responses.update({status: _error_response(path, title) for status, title in refusals.items()})
     _, shapes = models_json_schema(
-        [(ProblemDetails, "serialization"), (OpenAIProblem, "serialization")], ref_template=_REFERENCE
+        [(ProblemDetails, "serialization"), (OpenAIProblem, "serialization"), (ScimProblem, "serialization")],
+        ref_template=_REFERENCE,
     )
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):  # FastAPI's, in place of which stands ours
@@ -183,8 +197,12 @@ def _refusals_by_status(access: AccessRule, operation: Mapping[str, Any]) -> dic
 
 
 def _error_response(path: str, title: str) -> dict[str, Any]:
-    openai = openai_errors.is_openai_path(path)
-    model, media_type = (OpenAIProblem, "application/json") if openai else (ProblemDetails, MEDIA_TYPE)
+    model: type[BaseModel]
+    model, media_type = ProblemDetails, MEDIA_TYPE
+    if openai_errors.is_openai_path(path):
+        model, media_type = OpenAIProblem, "application/json"
+    elif scim_errors.is_scim_path(path):
+        model, media_type = ScimProblem, scim_errors.MEDIA_TYPE
     schema = {"$ref": _REFERENCE.format(model=model.__name__)}
     return {"description": title, "content": {media_type: {"schema": schema}}}
 
@@ -192,7 +210,7 @@ def _error_response(path: str, title: str) -> dict[str, Any]:
 def _handle_known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AosError)
     reason = getattr(error, "reason", None)
-    told = {"reason": None if reason is None else str(reason)}
+    told = {"reason": None if reason is None else str(reason), "scim_type": getattr(error, "scim_type", None)}
     answer = problem_response(request, error.status, error.code, error.title, error.detail, error.hint, **told)
     if error.status == 401:
         answer.headers["WWW-Authenticate"] = "Bearer"

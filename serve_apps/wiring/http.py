@@ -25,7 +25,7 @@ from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import Settings
 from configs.sections_identity import AuthSettings
-from configs.sign_in_providers import load_directories, load_providers
+from configs.sign_in_providers import load_directories, load_providers, load_scim_tenants
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
@@ -41,6 +41,7 @@ from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
+from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.throttle import ProcessThrottle, SharedThrottle
 from serve_apps.http.auth.tokens import TokenSigner, signing_secret
 from serve_apps.http.deps import AppDependencies
@@ -98,6 +99,7 @@ def build_app_dependencies(
         tokens=tokens,
         sign_in=sign_in_flow(settings.auth, tokens),
         directories=directory_clients(settings.auth),
+        scim=_scim_provisioning(settings.auth, base),
         first_admin=settings.auth.admin_email,
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
@@ -130,6 +132,10 @@ def directory_clients(settings: AuthSettings) -> Mapping[str, DirectoryClient]:
     """The directories that are declared, by name. Raises InvalidSettings: one cannot be asked as it is declared."""
     declared = load_directories(settings.providers_file)
     return {one.name: DirectoryClient(one, time.monotonic) for one in declared}
+
+
+def _scim_provisioning(settings: AuthSettings, base: Container) -> ScimProvisioning:
+    return ScimProvisioning.over(base.database, load_scim_tenants(settings.providers_file), settings.admin_email)
 
 
 def _admission_queues(settings: Settings) -> dict[str, Any]:

@@ -76,6 +76,7 @@ from serve_apps.http.app import ROUTERS, create_app
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.permissions import PUBLIC, collect_permissions
+from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.throttle import ProcessThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.deps import AppDependencies
@@ -288,6 +289,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         tokens=tokens,
         sign_in=SignInFlow((), None, tokens),
         directories={},
+        scim=ScimProvisioning.over(database, (), "admin@orchestrator.local"),
         first_admin="admin@orchestrator.local",
         passwords=BoundedPasswordHasher(FAST),
         throttle=ProcessThrottle(moment.monotonic),

@@ -114,12 +114,24 @@ async def _group(one: Victim) -> None:
     (await one.admin.delete(f"/api/groups/{one.group}/members/{one.user}")).raise_for_status()
 
 
+async def _deprovision(one: Victim) -> None:
+    operation = {"op": "Replace", "path": "active", "value": "False"}  # as Entra ID sends it
+    body = {"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": [operation]}
+    (await one.admin.patch(f"/scim/v2/Users/{one.user}", json=body)).raise_for_status()
+
+
+async def _delete_by_scim(one: Victim) -> None:
+    (await one.admin.delete(f"/scim/v2/Users/{one.user}")).raise_for_status()
+
+
 WAYS: Mapping[str, Callable[[Victim], Awaitable[None]]] = {
     "password changed": _password,
     "password reset": _reset,
     "signed out": _logout,
     "refresh token reused": _reuse,
     "deactivated": _disable,
+    "deactivated by SCIM": _deprovision,
+    "deleted by SCIM": _delete_by_scim,
     "membership removed": _leave,
     "role changed": _demote,
     "sessions ended by an administrator": _sign_out,

@@ -228,6 +228,10 @@ BODIES: dict[str, Any] = {
     "PUT /api/documents/{document_id}/pages/{number}/review": PAGE_SEEN,
     "PUT /api/documents/{document_id}/readers": {"readers": []},
     "POST /api/chat/{agent_id}": {"message": "hello"},
+    "PUT /scim/v2/Users/{user_id}": {"userName": "mole@b.example"},
+    "PUT /scim/v2/Groups/{group_id}": {"displayName": "moles"},
+    "PATCH /scim/v2/Users/{user_id}": {"Operations": [{"op": "replace", "path": "active", "value": False}]},
+    "PATCH /scim/v2/Groups/{group_id}": {"Operations": [{"op": "remove", "path": "members"}]},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
     **{
@@ -281,6 +285,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{golden_run_id}": owned.golden_run,
         "{entity_id}": owned.entity,
         "{user_id}": owned.user,
+        "{name}": "nobody",
         "{group_id}": owned.group,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
@@ -371,6 +376,8 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
             "/api/graph?search=Orion",
             "/api/graph/view",
             "/api/graph/view?search=Docker",
+            "/scim/v2/Users",
+            "/scim/v2/Groups",
         )
     ]
     answers.append(await client.get("/api/tenants"))
@@ -428,6 +435,8 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.jobs,
         parts.identity,
         parts.accounts,
+        parts.scim.people,
+        parts.scim.groups,
         parts.conversations,
         parts.runs,
         parts.approvals,

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
-from serve_apps.http import openai_errors
+from serve_apps.http import openai_errors, scim_errors
 from serve_apps.http.app import create_app
-from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
+from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails, ScimProblem
 from tests.fakes.http import MATRIX, make_parts
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"  # nothing below gets as far as the database
@@ -30,6 +30,8 @@ def operations(app: FastAPI) -> list[tuple[str, str, dict[str, Any]]]:
 
 def shape_of(path: str) -> tuple[str, type[BaseModel]]:
     """How errors of a path look: their media type and their model."""
+    if scim_errors.is_scim_path(path):
+        return scim_errors.MEDIA_TYPE, ScimProblem
     return ("application/json", OpenAIProblem) if openai_errors.is_openai_path(path) else (MEDIA_TYPE, ProblemDetails)
 
 

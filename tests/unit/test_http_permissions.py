@@ -164,6 +164,28 @@ EXPECTED = {
         GET /api/documents/{document_id}/access
         GET /api/audit
     """,
+    "PROVISION": """
+        GET /scim/v2/ServiceProviderConfig
+        GET /scim/v2/ResourceTypes
+        GET /scim/v2/ResourceTypes/{name}
+        GET /scim/v2/Schemas
+        GET /scim/v2/Schemas/{name}
+        GET /scim/v2/Users
+        POST /scim/v2/Users
+        POST /scim/v2/Users/.search
+        GET /scim/v2/Users/{user_id}
+        PUT /scim/v2/Users/{user_id}
+        PATCH /scim/v2/Users/{user_id}
+        DELETE /scim/v2/Users/{user_id}
+        GET /scim/v2/Groups
+        POST /scim/v2/Groups
+        POST /scim/v2/Groups/.search
+        GET /scim/v2/Groups/{group_id}
+        PUT /scim/v2/Groups/{group_id}
+        PATCH /scim/v2/Groups/{group_id}
+        DELETE /scim/v2/Groups/{group_id}
+        POST /scim/v2/.search
+    """,
     "SYSTEM_STATE": """
         GET /api/admin/config
         GET /api/admin/restarts

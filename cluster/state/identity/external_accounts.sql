@@ -6,9 +6,10 @@ select u.id, u.disabled from external_accounts x join users u on u.id = x.user_i
 where x.tenant_id = %(tenant)s and x.issuer = %(issuer)s and x.subject = %(subject)s;
 
 -- user_by_email: Somebody of the tenant who has this address, and whether a provider may hand the account to somebody. It
--- may where the account administers nothing, and is nobody's yet.
-select u.id, u.disabled, u.role <> 'admin'
-    and not exists (select from memberships m where m.user_id = u.id and m.role = 'admin')
+-- may where the account administers nothing but what SCIM's rules have given, and is nobody's yet.
+select u.id, u.disabled, (u.role <> 'admin' or u.provider = 'scim')
+    and not exists (
+        select from memberships m where m.user_id = u.id and m.role = 'admin' and m.provider is distinct from 'scim')
     and not exists (select from external_accounts x where x.user_id = u.id) as free
 from users u where u.tenant_id = %(tenant)s and u.email = %(email)s;
 

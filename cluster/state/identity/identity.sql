@@ -101,8 +101,8 @@ select u.id, u.email, m.role, u.role as tenant_role, u.disabled, u.must_change_p
 left join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
 where u.id = %(user)s and u.tenant_id = %(tenant)s;
 
--- disable: Whether a user may sign in at all.
-update users set disabled = %(disabled)s where id = %(user)s and tenant_id = %(tenant)s;
+-- disable: Whether a user may sign in at all, by hand.
+update users set disabled = %(disabled)s, disabled_by = null where id = %(user)s and tenant_id = %(tenant)s;
 
 -- reset_password: A password that its owner has to change at the next login.
 update users set password_hash = %(hash)s, must_change_password = true

@@ -61,6 +61,7 @@ ADMINISTER = AccessRule(roles=ADMINS)
 OWN = AccessRule(roles=EVERYONE, person=True)
 KEYS = AccessRule(roles=BUILDERS, person=True)
 AUDIT = AccessRule(roles=ADMINS, tenant_wide=True)
+PROVISION = AUDIT  # an identity provider holds a key of an administrator of the tenant
 TENANT = AccessRule(roles=ADMINS, tenant_wide=True, person=True)
 SYSTEM = AccessRule(roles=ADMINS, tenant_wide=True, person=True, system=True)
 SYSTEM_STATE = AccessRule(roles=ADMINS, tenant_wide=True, system=True)
