@@ -25,7 +25,8 @@ class OidcProvider(SignInSource):
     `issuer`: as its discovery document has it. `client_secret`: left out for a public client; PKCE is used in any case.
     `trust_email`: the provider vouches for addresses without saying `email_verified`, as directories of one
     organisation do. `groups_claim`: which of its claims has the groups. `prompt`: how it asks who
-    somebody is where a program of theirs signs in; Google knows `select_account` instead.
+    somebody is where a program of theirs signs in; Google knows `select_account` instead. `mcp`: access tokens that it
+    gives for <public URL>/mcp (RFC 8707) let MCP clients of its people in, once these have signed in here.
     """
 
     issuer: str
@@ -35,6 +36,7 @@ class OidcProvider(SignInSource):
     algorithms: tuple[Algorithm, ...] = ("RS256", "PS256", "ES256", "EdDSA", "Ed25519")
     email_claim: str = "email"
     trust_email: bool = False
+    mcp: bool = False
     prompt: Literal["login", "select_account", "consent"] = "login"
 
     @field_validator("issuer")

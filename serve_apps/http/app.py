@@ -15,7 +15,7 @@ from serve_apps.http.auth.oidc import oidc_routes
 from serve_apps.http.auth.permissions import collect_permissions
 from serve_apps.http.body_limit import BodyLimit
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.mcp import mcp_routes
+from serve_apps.http.mcp import mcp_routes, protected_resource
 from serve_apps.http.openai import openai_routes
 from serve_apps.http.routes.agents import (
     academy,
@@ -91,7 +91,7 @@ _ROUTES = (
     ),
     *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
     *(discovery_routes, user_routes, group_routes, search_routes),
-    *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, websocket),
+    *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, protected_resource, websocket),
 )
 ROUTERS: tuple[APIRouter, ...] = tuple(module.router for module in _ROUTES)
 # What takes a file.

@@ -213,10 +213,18 @@ def _handle_known_error(request: Request, error: Exception) -> Response:
     told = {"reason": None if reason is None else str(reason), "scim_type": getattr(error, "scim_type", None)}
     answer = problem_response(request, error.status, error.code, error.title, error.detail, error.hint, **told)
     if error.status == 401:
-        answer.headers["WWW-Authenticate"] = "Bearer"
+        answer.headers["WWW-Authenticate"] = _challenge(request)
     if error.status in (429, 503):
         answer.headers["Retry-After"] = str(max(1, math.ceil(getattr(error, "retry_after", 1))))
     return answer
+
+
+def _challenge(request: Request) -> str:
+    """What is to be shown; an MCP client is told where it gets that (RFC 9728, section 5.1)."""
+    resource: str | None = request.app.state.parts.sign_in.resource
+    if resource is None or request.url.path != "/mcp":
+        return "Bearer"
+    return f'Bearer resource_metadata="{resource.removesuffix("/mcp")}/.well-known/oauth-protected-resource/mcp"'
 
 
 def _handle_invalid_request(request: Request, error: Exception) -> Response:

@@ -94,7 +94,7 @@ def test_au_04_the_matrix_says_what_the_roles_mean() -> None:
             assert access.roles == {Role.ADMIN}
     public = {path for (_, path), access in MATRIX.items() if access.public}
     by_provider = {f"/api/auth/oidc/{path}" for path in ("{provider}/start", "{provider}/callback", "redeem")}
-    by_provider.add("/api/auth/oidc/{provider}/backchannel-logout")
+    by_provider |= {"/api/auth/oidc/{provider}/backchannel-logout", "/.well-known/oauth-protected-resource/mcp"}
     assert public == {
         *("/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"),
         *("/api/auth/providers", "/api/auth/login/ad", *by_provider),

@@ -597,3 +597,62 @@ async def test_what_a_provider_gave_lapses_without_anybodys_hand(house: House, a
     lapse()
     token = (await house.api.client.post("/api/auth/refresh", json={"refresh_token": again["refresh_token"]})).json()
     assert token["role"] == "viewer", "what was given by hand"
+
+
+def for_mcp(house: House) -> None:
+    client = house.api.parts.sign_in.clients["corp"]
+    client.provider = client.provider.model_copy(update={"mcp": True})
+
+
+async def call_mcp(house: House, token: str) -> httpx.Response:
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "search", "arguments": {"query": "x"}},
+    }
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    return await house.api.bearing(token).post("/mcp", json=body, headers=headers)
+
+
+async def test_an_mcp_client_is_told_where_it_gets_a_token_and_let_in_with_it(house: House) -> None:
+    """RFC 9728: the challenge leads to the metadata, and that to the provider; its token is good for /mcp alone."""
+    where = "/.well-known/oauth-protected-resource/mcp"
+    assert (await house.api.client.get(where)).status_code == 404
+    for_mcp(house)
+    refused = await house.api.client.post("/mcp", json={})
+    told = f'Bearer resource_metadata="{PUBLIC}{where}"'
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, told)
+    assert (await house.api.client.get("/api/agents")).headers["www-authenticate"] == "Bearer"
+    found = (await house.api.client.get(where)).json()
+    assert (found["resource"], found["authorization_servers"]) == (f"{PUBLIC}/mcp", [house.corp.url])
+    token = house.corp.access_token(f"{PUBLIC}/mcp")
+    assert (await call_mcp(house, token)).status_code == 401, "nobody here yet"
+    user = (await house.sign_in()).raise_for_status().json()["user_id"]
+    assert (await call_mcp(house, token)).status_code == 200
+    assert (await house.api.bearing(token).get("/api/agents")).status_code == 401, "it is for the MCP server"
+    admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    (await admin.patch(f"/api/users/{user}", json={"disabled": True})).raise_for_status()
+    assert (await call_mcp(house, token)).status_code == 401
+
+
+TOKENS: dict[str, dict[str, Any]] = {
+    "for another resource": {"aud": "https://other.example/mcp"},
+    "for the client, as an ID token": {"aud": CLIENT_ID, "nonce": "n"},
+    "for one that begins alike": {"aud": f"{PUBLIC}/mcp/evil"},
+    "of somebody else": {"iss": "https://evil.example"},
+    "run out": {"exp": 1},
+    "without an end": {"exp": None},
+    "not good yet": {"nbf": 4_000_000_000},
+    "of nobody": {"sub": None},
+}
+
+
+@pytest.mark.parametrize("name", [*TOKENS, "unsigned", "signed by a stranger", "garbage"])
+async def test_no_other_token_lets_an_mcp_client_in(house: House, name: str) -> None:
+    for_mcp(house)
+    (await house.sign_in()).raise_for_status()
+    makers = {"unsigned": unsigned, "signed by a stranger": _stranger(house), "garbage": lambda claims: "a.b.c"}
+    house.corp.sign = makers.get(name)
+    token = house.corp.access_token(**{"aud": f"{PUBLIC}/mcp"} | TOKENS.get(name, {}))
+    assert (await call_mcp(house, token)).status_code == 401

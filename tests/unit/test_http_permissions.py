@@ -23,6 +23,7 @@ EXPECTED = {
         GET /api/auth/oidc/{provider}/callback
         POST /api/auth/oidc/redeem
         POST /api/auth/oidc/{provider}/backchannel-logout
+        GET /.well-known/oauth-protected-resource/mcp
     """,
     "OWN": """
         POST /api/auth/password

@@ -145,6 +145,13 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         granted = await tx.one(self._sql["any_membership"], tenant=tenant, user=user) is not None
         return ExternalSignIn(user, known is None, granted, changed)
 
+    async def user_of(self, tenant: TenantId, issuer: str, subject: str) -> UserId | None:
+        """Whom an issuer's subject is here; None for somebody who has never signed in, or is disabled."""
+        named = {"tenant": tenant, "issuer": issuer, "subject": subject}
+        async with self._db.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
+            row = await tx.one(self._sql["account"], **named)
+        return None if row is None or row["disabled"] else UserId(str(row["id"]))
+
     async def _link(self, tx: Transaction, named: Mapping[str, str], person: ExternalPerson, unknown: str) -> Row:
         if person.email is None:
             raise NotLinked("the provider does not vouch for an e-mail address")

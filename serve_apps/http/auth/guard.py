@@ -14,7 +14,9 @@ from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
 from cluster.basics.scope import WorkspaceId
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.agents.intake.rights import NoMember
+from serve_apps.http.auth.external_sign_in import tenant_of
 from serve_apps.http.auth.impersonation import ImpersonationRefused, UnknownPerson, forwarded_email, names_person
+from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.permissions import AccessRule, RouteKey, access_rule, check_access
 from serve_apps.http.auth.revocation import (
     AuthenticatedCaller,
@@ -24,6 +26,7 @@ from serve_apps.http.auth.revocation import (
     WatchedResponse,
     is_streaming,
 )
+from serve_apps.http.auth.sign_in_problems import SignInRefused
 from serve_apps.http.auth.tokens import KEY_START
 from serve_apps.http.content_disposition import FormRequest
 from serve_apps.http.deps import AppDependencies
@@ -37,6 +40,7 @@ bearer = HTTPBearer(auto_error=False, description="An access token from POST /ap
 
 CURL = b"application/x-www-form-urlencoded"
 IN_TRAIL = "on record already"  # a note (PEP 678) on a refusal that its own row tells more exactly
+MCP_ROUTE = "/mcp"
 PASSWORD_ROUTE = "/api/auth/password"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Endpoint = Callable[..., Coroutine[Any, Any, Any]]
@@ -121,7 +125,7 @@ async def authorize_caller(
     `key` is the route's method (`WS` for sockets) and path template, `credential` an access token or an API key.
     Raises Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
     """
-    entry = await _authenticate_credential(parts, credential, connection.headers.get("x-workspace"))
+    entry = await _authenticate_credential(parts, credential, connection.headers.get("x-workspace"), key[1])
     if names_person(connection.headers):
         entry = await _act_for_person(connection, parts, entry, key)
     member = entry.member
@@ -169,7 +173,9 @@ async def audit_denial(
     await parts.audit.denied(member.scope, action, told, {"why": why})
 
 
-async def _authenticate_credential(parts: AppDependencies, credential: str, wanted: str | None) -> AuthenticatedCaller:
+async def _authenticate_credential(
+    parts: AppDependencies, credential: str, wanted: str | None, path: str
+) -> AuthenticatedCaller:
     """From the token alone; X-Workspace only chooses among the user's own memberships."""
     if not credential:
         raise Unauthenticated
@@ -180,6 +186,9 @@ async def _authenticate_credential(parts: AppDependencies, credential: str, want
         member = await look()
         if member is not None and wanted is not None and wanted != member.workspace:
             raise NotFound(f"workspace {wanted}", fix="An API key belongs to one workspace.")
+    elif path == MCP_ROUTE and (client := parts.sign_in.client_of_token(credential)) is not None:
+        look = await _by_provider(parts, client, credential, wanted)
+        member = await look()
     else:
         claims = parts.tokens.verify(credential, parts.clock())
         whose = partial(
@@ -193,6 +202,21 @@ async def _authenticate_credential(parts: AppDependencies, credential: str, want
     if member is None:
         raise CredentialEnded
     return AuthenticatedCaller(member, credential, look)
+
+
+async def _by_provider(parts: AppDependencies, client: OidcProviderClient, token: str, wanted: str | None) -> Look:
+    """The lookup of the person to whom a provider gave a token for the MCP server.
+
+    Raises SignInRefused: it is none, or of somebody who has never signed in here.
+    """
+    of, resource = client.provider, parts.sign_in.resource or ""
+    subject = await client.subject_of(token, resource, parts.clock().timestamp())
+    tenant = await tenant_of(parts, of)
+    user = await parts.external.user_of(tenant, of.issuer, subject)
+    if user is None:
+        raise SignInRefused("whoever it was given to has to sign in here once, by that provider")
+    workspace = None if wanted is None else _parse_workspace_id(wanted)
+    return partial(parts.identity.member, tenant, user, workspace)
 
 
 def check_age(parts: AppDependencies, credential: str) -> None:

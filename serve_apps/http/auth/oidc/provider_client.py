@@ -14,6 +14,7 @@ from joserfc.jwk import JWKRegistry, KeySet
 
 from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider, is_private_channel
+from serve_apps.http.auth.oidc.access_token import verify_access_token
 from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
 from serve_apps.http.auth.oidc.logout_token import verify_logout_token
 from serve_apps.http.auth.sign_in_problems import ProviderUnavailable, SignInRefused
@@ -115,6 +116,11 @@ class OidcProviderClient:
         """What a logout token says; `now` in seconds since 1970. Raises SignInRefused, ProviderUnavailable."""
         of = self.provider
         return await self._verified(lambda keys: verify_logout_token(token, keys, of, now))
+
+    async def subject_of(self, token: str, resource: str, now: float) -> str:
+        """Whose an access token for that resource is. Raises SignInRefused, ProviderUnavailable."""
+        of = self.provider
+        return await self._verified(lambda keys: verify_access_token(token, keys, of, resource, now))
 
     async def _verified(self, verify: Callable[[KeySet], T]) -> T:
         """What comes of the provider's keys; of newer ones where it is signed by none of those that are known."""

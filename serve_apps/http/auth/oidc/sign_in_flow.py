@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from hmac import compare_digest
 
 from cluster.basics.errors import Invalid
+from serve_apps.http.auth.oidc.access_token import claimed_issuer
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.sign_in_problems import SignInRefused, UnknownProvider
 from serve_apps.http.auth.tokens import TokenSigner
@@ -55,6 +56,19 @@ class SignInFlow:
     def is_encrypted(self) -> bool:
         """True where browsers reach the product by https."""
         return (self._public_url or "").startswith("https://")
+
+    @property
+    def resource(self) -> str | None:
+        """The MCP server's name to authorization servers (RFC 8707); None where none gives tokens for it."""
+        if self._public_url is None or not any(one.provider.mcp for one in self.clients.values()):
+            return None
+        return f"{self._public_url}/mcp"
+
+    def client_of_token(self, token: str) -> OidcProviderClient | None:
+        """The provider that says to have made an access token, where its tokens count for the MCP server."""
+        if self.resource is None or not (issuer := claimed_issuer(token)):
+            return None
+        return next((one for one in self.clients.values() if one.provider.mcp and one.provider.issuer == issuer), None)
 
     def client(self, name: str) -> OidcProviderClient:
         """Raises UnknownProvider."""
