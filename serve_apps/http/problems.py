@@ -18,6 +18,7 @@ from starlette.responses import Response
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from cluster.basics.security_headers import SECURITY_HEADERS
+from cluster.state.limits.limit_errors import RateLimited
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
 from serve_apps.http import openai_errors
@@ -27,6 +28,7 @@ from serve_apps.http.body_limit import BodyTooLarge
 log = logging.getLogger("aos.http")
 
 MEDIA_TYPE = "application/problem+json"
+MCP_PATH, RPC_LIMITED = "/mcp", -32_029  # of the codes that JSON-RPC leaves to servers
 # What pydantic calls the things that it tries: `function-after[...]`, `list[Part]`, `constrained-str`, `str`.
 _TRIED = re.compile(
     r"[\w-]+\[|(function|constrained|lax|json|tagged|definition)-|(str|int|float|bool|list|dict)$|[A-Z]\w*$"
@@ -86,6 +88,7 @@ class ProblemDetails(BaseModel):
     fix: str
     instance: str
     reason: str | None = None
+    limit: dict[str, str | int | float] | None = None
     errors: list[dict[str, str]] | None = None
     error_id: str | None = None
 
@@ -124,6 +127,14 @@ def problem_response(
         at = [one["at"] for one in more.get("errors") or ()]
         shaped = openai_errors.openai_error(status, code, message, at)
         return Response(json.dumps(shaped, ensure_ascii=True), status, SECURITY_HEADERS, "application/json")
+    if request.url.path == MCP_PATH and status == 429:
+        told = {
+            "code": RPC_LIMITED,
+            "message": " ".join((detail or title, fix)).strip(),
+            "data": {"code": code, **more},
+        }
+        rpc = {"jsonrpc": "2.0", "id": None, "error": told}
+        return Response(json.dumps(rpc, ensure_ascii=True), status, SECURITY_HEADERS, "application/json")
     body = {"type": f"urn:aos:problem:{code}", "title": title, "status": status, "detail": detail, "code": code}
     body |= {"fix": fix, "instance": request.url.path}
     body |= {name: value for name, value in more.items() if value is not None}
@@ -192,12 +203,14 @@ def _error_response(path: str, title: str) -> dict[str, Any]:
 def _handle_known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AosError)
     reason = getattr(error, "reason", None)
-    told = {"reason": None if reason is None else str(reason)}
+    told = {"reason": None if reason is None else str(reason), "limit": getattr(error, "limit", None)}
     answer = problem_response(request, error.status, error.code, error.title, error.detail, error.hint, **told)
     if error.status == 401:
         answer.headers["WWW-Authenticate"] = "Bearer"
     if error.status in (429, 503):
         answer.headers["Retry-After"] = str(max(1, math.ceil(getattr(error, "retry_after", 1))))
+    if isinstance(error, RateLimited):
+        answer.headers.update(error.headers)
     return answer
 
 

@@ -13,6 +13,7 @@ from cluster.state.identity.identity import RefreshToken, SignInAgain, TokenReus
 from configs.section import KNOWN_DEFAULT_SECRETS
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, audit_denial, require_same_scope
 from serve_apps.http.auth.permissions import OWN, PUBLIC
+from serve_apps.http.auth.request_limits import client_address
 from serve_apps.http.auth.throttle import GuessLimiter
 from serve_apps.http.auth.tokens import TokenClaims
 from serve_apps.http.deps import AppDependencies
@@ -23,7 +24,6 @@ from serve_apps.http.response_shapes import Session, copy_fields
 router = APIRouter(route_class=GuardedRoute, tags=["auth"])
 
 LEAST_PASSWORD = 12
-CONSOLE_HEADER = "X-Console-Client"
 
 
 class WrongCredentials(Unauthenticated):
@@ -66,7 +66,7 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
     Guesses are counted for an account from one address, and from all of them together; the latter does not keep its
     owner out, who has signed in from theirs before.
     """
-    guesses = GuessLimiter(parts.throttle, body.email, _client_address(request, parts))
+    guesses = GuessLimiter(parts.throttle, body.email, client_address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials(body.email)
     right = await parts.passwords.holds(known.password_hash if known else None, body.password)
@@ -129,7 +129,7 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     API keys go on: GET /api/api-keys lists them, and an administrator's reset of the password revokes those made
     meanwhile.
     """
-    guesses = GuessLimiter(parts.throttle, me.email, _client_address(request, parts))
+    guesses = GuessLimiter(parts.throttle, me.email, client_address(request, parts))
     await guesses.check()
     known = await parts.identity.credentials_of(me)
     if not await parts.passwords.holds(known.password_hash, body.current_password):
@@ -153,17 +153,6 @@ def check_password(text: str) -> None:
     """Refuse what is short or published. Raises Invalid: with what to do."""
     if len(text) < LEAST_PASSWORD or text in KNOWN_DEFAULT_SECRETS:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
-
-
-def _client_address(request: Request, parts: AppDependencies) -> str:
-    """Client address that login guesses count against: the browser's where the console vouches, else the peer's.
-
-    What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's
-    (`http.proxies`) has written it.
-    """
-    word = request.headers.get(CONSOLE_HEADER)
-    vouched = None if word is None else parts.tokens.vouched(word, parts.clock())
-    return vouched or (request.client.host if request.client else "")
 
 
 async def check_login_scope(parts: AppDependencies, member: WorkspaceMember, body: RequestBody, action: str) -> None:
