@@ -40,8 +40,11 @@ EXPECTED = {
         DELETE /api/groups/{group_id}
         PUT /api/groups/{group_id}/members/{user_id}
         DELETE /api/groups/{group_id}/members/{user_id}
+        PUT /api/limits/{subject_kind}/{subject}/{resource}
+        DELETE /api/limits/{subject_kind}/{subject}/{resource}
     """,
     "READ": """
+        GET /api/limits/mine
         GET /api/workspaces
         GET /api/agents
         GET /api/agents/{agent_id}
@@ -156,6 +159,7 @@ EXPECTED = {
     """,
     "AUDIT": """
         GET /api/groups/{group_id}/members
+        GET /api/limits
         GET /api/documents/{document_id}/access
         GET /api/audit
     """,

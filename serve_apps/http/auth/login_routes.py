@@ -67,17 +67,17 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
     owner out, who has signed in from theirs before.
     """
     guesses = GuessLimiter(parts.throttle, body.email, client_address(request, parts))
-    await guesses.check()
-    known = await parts.identity.credentials(body.email)
-    right = await parts.passwords.holds(known.password_hash if known else None, body.password)
-    member = await parts.identity.member(known.tenant, known.user) if known and right else None
-    if known is None or member is None:
-        await guesses.failed()
-        if known is not None:
-            await parts.audit.denied(known.scope, "session.begin", known.user)
-        raise WrongCredentials
-    await check_login_scope(parts, member, body, "session.begin")
-    await guesses.succeeded()
+    async with guesses.turn():
+        known = await parts.identity.credentials(body.email)
+        right = await parts.passwords.holds(known.password_hash if known else None, body.password)
+        member = await parts.identity.member(known.tenant, known.user) if known and right else None
+        if known is None or member is None:
+            await guesses.failed()
+            if known is not None:
+                await parts.audit.denied(known.scope, "session.begin", known.user)
+            raise WrongCredentials
+        await check_login_scope(parts, member, body, "session.begin")
+        await guesses.succeeded()
     return await start_session(parts, member)
 
 
@@ -130,13 +130,13 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     meanwhile.
     """
     guesses = GuessLimiter(parts.throttle, me.email, client_address(request, parts))
-    await guesses.check()
-    known = await parts.identity.credentials_of(me)
-    if not await parts.passwords.holds(known.password_hash, body.current_password):
-        await guesses.failed()
-        await parts.audit.denied(me.scope, "password.change", me.user)
-        raise WrongCredentials
-    await guesses.succeeded()
+    async with guesses.turn():
+        known = await parts.identity.credentials_of(me)
+        if not await parts.passwords.holds(known.password_hash, body.current_password):
+            await guesses.failed()
+            await parts.audit.denied(me.scope, "password.change", me.user)
+            raise WrongCredentials
+        await guesses.succeeded()
     check_password(body.new_password)
     if body.new_password == body.current_password:
         raise Invalid("the new password is the old one")
