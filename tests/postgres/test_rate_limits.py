@@ -31,7 +31,9 @@ def redis_server(tmp_path: Path) -> Any:
         yield made
 
 
-def limited(parts: AppDependencies, redis: Redis | None, clock: Clock | None = None, **settings: Any) -> AppDependencies:
+def limited(
+    parts: AppDependencies, redis: Redis | None, clock: Clock | None = None, **settings: Any
+) -> AppDependencies:
     """With limits, which are off in other tests."""
     chosen = LimitSettings(**{"cache_seconds": 0.2} | settings)
     figures = MetricsStore(None)
@@ -289,9 +291,7 @@ async def test_two_hundred_wrong_passwords_at_once_from_made_up_addresses_cost_f
             where = f"10.{number}.0.1"
             headers = {"X-Forwarded-For": where, "X-Real-IP": where, "Forwarded": f"for={where}"}
             body = {"email": office.emails[Role.ADMIN], "password": f"wrong {number} password"}
-            answer = await api.client.post(
-                "/api/auth/login", json=body, headers=headers | {"X-Console-Client": where}
-            )
+            answer = await api.client.post("/api/auth/login", json=body, headers=headers | {"X-Console-Client": where})
             return answer.status_code
 
         answers = await asyncio.gather(*(guess(number) for number in range(200)))

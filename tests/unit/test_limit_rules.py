@@ -74,7 +74,9 @@ def test_a_default_is_each_callers_own_and_zero_is_none() -> None:
 
 
 def test_a_scope_tells_its_groups() -> None:
-    scope = Scope(TenantId("t"), WorkspaceId("w"), ("user:a@b", "group:finance", "role:viewer"), UserId("u"), Role.VIEWER)
+    scope = Scope(
+        TenantId("t"), WorkspaceId("w"), ("user:a@b", "group:finance", "role:viewer"), UserId("u"), Role.VIEWER
+    )
     assert LimitedCaller.of_scope(scope).groups == ("finance",)
 
 

@@ -87,11 +87,13 @@ class Limiter:
             clock,
         )
 
-    async def rule(self, caller: LimitedCaller, resource: LimitedResource) -> LimitRule | None:
-        """The rule that holds; None without a limit."""
+    async def rule(
+        self, caller: LimitedCaller, resource: LimitedResource, tx: Transaction | None = None
+    ) -> LimitRule | None:
+        """The rule that holds; None without a limit. `tx` is the transaction that asks, if one does."""
         if not self.settings.enabled:
             return None
-        return find_rule(await self.book.rules(caller.tenant), caller, resource, self.settings)
+        return find_rule(await self.book.rules(caller.tenant, tx), caller, resource, self.settings)
 
     async def admit(self, caller: LimitedCaller, resource: LimitedResource) -> LimitState | None:
         """Count a request; how its limit stands, None without one. Raises RateLimited: there is no room for it."""
@@ -158,7 +160,7 @@ class Limiter:
         if not self.settings.enabled:
             return
         await self.usage.add(tx, caller, resource, amount)
-        rule = await self.rule(caller, resource)
+        rule = await self.rule(caller, resource, tx)
         if rule is not None and await self.usage.used(scope, rule, tx) > rule.amount:
             raise self.refusal(rule, self._period_left(rule))
 
@@ -167,7 +169,7 @@ class Limiter:
 
         Raises RateLimited: as many as may wait or run already.
         """
-        rule = await self.rule(caller, LimitedResource.JOBS)
+        rule = await self.rule(caller, LimitedResource.JOBS, tx)
         if rule is not None and await self.usage.hold_jobs(tx, rule) - added >= rule.amount:
             raise self.refusal(rule, BUSY_SECONDS)
 

@@ -30,9 +30,12 @@ class StoredRule:
 class RateLimitStore(SqlStore, queries="rule_store.sql"):
     """Changes happen in the caller's transaction, beside their record in the audit trail."""
 
-    async def rules(self, scope: Scope) -> list[StoredRule]:
+    async def rules(self, scope: Scope, tx: Transaction | None = None) -> list[StoredRule]:
         """The tenant's rules; those of who or what is gone are left out."""
-        rows = await self._db.read(scope, self._sql["rules"], tenant=scope.tenant)
+        if tx is not None:
+            rows = await tx.all(self._sql["rules"], tenant=scope.tenant)
+        else:
+            rows = await self._db.read(scope, self._sql["rules"], tenant=scope.tenant)
         return [_stored_rule(row) for row in rows if row["name"] is not None]
 
     async def put(self, tx: Transaction, scope: Scope, rule: LimitRule) -> None:
@@ -59,14 +62,17 @@ class RuleBook:
         self._known: OrderedDict[TenantId, tuple[float, tuple[LimitRule, ...]]] = OrderedDict()
         self._reading: SingleFlight[TenantId, tuple[LimitRule, ...]] = SingleFlight()
 
-    async def rules(self, tenant: TenantId) -> tuple[LimitRule, ...]:
+    async def rules(self, tenant: TenantId, tx: Transaction | None = None) -> tuple[LimitRule, ...]:
         """Where Postgres does not answer, those that were known last hold on.
 
-        Raises Unavailable, Overloaded: none were known.
+        `tx`: a transaction that asks, of the same tenant. Were another connection waited for while it holds one, all
+        could be lent to such as wait. Raises Unavailable, Overloaded: none were known.
         """
         known = self._known.get(tenant)
         if known is not None and self._clock() < known[0]:
             return known[1]
+        if tx is not None:
+            return await self._read(tenant, tx)
         try:
             found, _ = await self._reading.join(tenant, lambda: self._read(tenant))
             return found
@@ -80,8 +86,8 @@ class RuleBook:
         """Read them again: one was changed here."""
         self._known.pop(tenant, None)
 
-    async def _read(self, tenant: TenantId) -> tuple[LimitRule, ...]:
-        found = tuple(stored.rule for stored in await self._store.rules(Scope(tenant, NO_WORKSPACE)))
+    async def _read(self, tenant: TenantId, tx: Transaction | None = None) -> tuple[LimitRule, ...]:
+        found = tuple(stored.rule for stored in await self._store.rules(Scope(tenant, NO_WORKSPACE), tx))
         self._known.pop(tenant, None)
         self._known[tenant] = (self._clock() + self._seconds, found)
         while len(self._known) > KNOWN_TENANTS:
