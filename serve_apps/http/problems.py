@@ -146,6 +146,7 @@ def problem_response(
 def install_error_handlers(app: FastAPI) -> None:
     """Every error that reaches the edge leaves it as a problem."""
     app.add_exception_handler(AosError, _handle_known_error)
+    app.add_exception_handler(RateLimited, _handle_rate_limited)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_exception)
     app.add_exception_handler(OSError, _system)
@@ -212,6 +213,11 @@ def _handle_known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, RateLimited):
         answer.headers.update(error.headers)
     return answer
+
+
+async def _handle_rate_limited(request: Request, error: Exception) -> Response:
+    """As every known error, but on the event loop: Starlette calls others in a thread, and these come in floods."""
+    return _handle_known_error(request, error)
 
 
 def _handle_invalid_request(request: Request, error: Exception) -> Response:

@@ -1,7 +1,6 @@
 """What may be used at a time and over a period: streams, jobs, bytes, pages, tokens and money."""
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -114,12 +113,14 @@ async def test_a_message_beyond_the_limit_is_refused_and_the_socket_stays(
 
 async def test_places_of_a_killed_process_are_free_when_their_leases_run_out(redis_server: Valkey) -> None:
     command = [sys.executable, "-c", HOLDER, redis_server.url]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None and await asyncio.to_thread(holder.stdout.readline) == "2\n"
+    holder = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert holder.stdout is not None and await holder.stdout.readline() == b"2\n"
         async with client(redis_server.url) as redis:
             leases = StreamLeases(redis, 1.0, 1.5)
             assert await leases.take(STREAMS) == (None, False) and await leases.held(STREAMS) == 2
             holder.kill()
+            await holder.wait()
             await asyncio.sleep(1.7)
             lease, _ = await leases.take(STREAMS)
             assert lease is not None and await leases.held(STREAMS) == 1
@@ -129,6 +130,10 @@ async def test_places_of_a_killed_process_are_free_when_their_leases_run_out(red
             assert await leases.held(STREAMS) == 1
             await leases.give_back(STREAMS, lease)
             assert await leases.held(STREAMS) == 0
+    finally:
+        if holder.returncode is None:
+            holder.kill()
+        await holder.wait()
 
 
 async def test_leases_are_taken_by_as_many_as_there_are_places_of_a_hundred_at_once(redis_server: Valkey) -> None:
@@ -259,7 +264,7 @@ async def test_tokens_and_money_of_a_person_end_at_every_model_call_and_before_a
         assert int(refused.headers["Retry-After"]) == 3600
         (await spend.state(other, agent, {})).check()
         await spend.add(other, agent, TokenUsage(1, 1), 0.45)
-        with pytest.raises(RateLimited, match="0.5 usd a month"):
+        with pytest.raises(RateLimited, match=r"0\.5 usd a month"):
             await spend.state(other, agent, {})
         assert (await admin.post("/api/chat/assistant", json=asked)).json()["limit"]["resource"] == "usd"
         clock.now += timedelta(hours=1)

@@ -41,8 +41,11 @@ class LimitList(BaseModel):
 
 
 class OwnLimits(BaseModel):
-    """Limits that hold for whoever asks."""
+    """Limits that hold for whoever asks, and who that is."""
 
+    tenant_id: UUID
+    workspace_id: UUID
+    user_id: UUID
     items: list[LimitShape]
 
 
@@ -64,7 +67,9 @@ async def limits(me: Me, parts: Its) -> LimitList:
 @router.get("/api/limits/mine", dependencies=[READ])
 async def my_limits(me: Me, parts: Its) -> OwnLimits:
     """The limits that hold for you, and what is used of them; asking is not counted."""
-    return OwnLimits(items=[_limit_shape(use, "") for use in await parts.limits.uses(caller_of(me), me.scope)])
+    items = [_limit_shape(use, "") for use in await parts.limits.uses(caller_of(me), me.scope)]
+    who = {"tenant_id": UUID(me.tenant), "workspace_id": UUID(me.workspace), "user_id": UUID(me.user)}
+    return OwnLimits(**who, items=items)
 
 
 @router.put("/api/limits/{subject_kind}/{subject}/{resource}", status_code=204, dependencies=[TENANT])
