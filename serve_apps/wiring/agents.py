@@ -152,8 +152,7 @@ def build_container(
     database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
     redis = _redis_client(endpoints.redis)
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
-    audit, conversations = AuditLog(database), ConversationStore(database)
-    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    audit, vault = AuditLog(database), vault_of(settings.models.vault_key, settings.state_dir)
     of_all = load_connections(settings.models.connections_file, settings.llm)
     connections = ConnectionStore(database, vault, of_all)
     switchboard = ModelResolver(connections, models, settings.models, asyncio.sleep)
@@ -166,8 +165,8 @@ def build_container(
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
-    helpers = ModelHelpers(ASSISTANT.name, of_all)
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
+    helpers = ModelHelpers(ASSISTANT.name, of_all)
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
     opener = VaultOpener(database, audit, vault, _utc_now)
     tables = TableWorkbench(TableStore(database))
@@ -181,7 +180,7 @@ def build_container(
         answerer=answerer,
         cached=cached,
         agents=agents,
-        conversations=conversations,
+        conversations=ConversationStore(database),
         memory=memory_of(settings.memory, database, redis, audit, episodic, time.time),
         episodic=episodic,
         connections=connections,
