@@ -14,9 +14,9 @@ from websockets.asyncio.client import connect
 
 from cluster.basics.scope import Role, Scope
 from cluster.models.messages import TokenUsage
+from cluster.models.model_errors import OverBudget
 from cluster.models.routing.spend import SpendStore
 from cluster.state.db.postgres import Database
-from cluster.state.limits.limit_errors import RateLimited
 from cluster.state.limits.limiter import Limiter
 from cluster.state.limits.rules import LimitedCaller, LimitedResource, LimitRule, LimitWindow, SubjectKind
 from cluster.state.limits.stream_leases import StreamLeases
@@ -257,14 +257,14 @@ async def test_tokens_and_money_of_a_person_end_at_every_model_call_and_before_a
         (await spend.state(scope, agent, {})).check()
         assert (await viewer.post("/api/chat/assistant", json=asked)).status_code == 200
         await spend.add(scope, agent, TokenUsage(20, 4), 0.01)
-        with pytest.raises(RateLimited, match="100 tokens a day"):
+        with pytest.raises(OverBudget, match="100 tokens a day"):
             await spend.state(scope, agent, {})
         refused = await viewer.post("/api/chat/assistant", json=asked)
         assert refused.status_code == 429 and refused.json()["limit"]["resource"] == "tokens"
         assert int(refused.headers["Retry-After"]) == 3600
         (await spend.state(other, agent, {})).check()
         await spend.add(other, agent, TokenUsage(1, 1), 0.45)
-        with pytest.raises(RateLimited, match=r"0\.5 usd a month"):
+        with pytest.raises(OverBudget, match=r"0\.5 usd a month"):
             await spend.state(other, agent, {})
         assert (await admin.post("/api/chat/assistant", json=asked)).json()["limit"]["resource"] == "usd"
         clock.now += timedelta(hours=1)

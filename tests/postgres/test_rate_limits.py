@@ -19,6 +19,10 @@ from cluster.state.metrics_store import MetricsStore
 from configs.sections_limits import LimitSettings
 from serve_apps.http.auth.throttle import FREE
 from serve_apps.http.deps import AppDependencies
+from serve_apps.ui.kit.api import SignInClient
+from serve_apps.ui.kit.problem import ApiProblem
+from serve_apps.ui.sessions import ConsoleSession
+from serve_apps.ui.system import rate_limits
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts, open_office, serve
 from tests.fakes.valkey import Valkey, client, valkey
 
@@ -95,6 +99,21 @@ async def own_id_of(api: Api, office: Office, role: Role) -> str:
     known = await api.parts.identity.credentials(office.emails[role])
     assert known is not None
     return known.user
+
+
+async def test_no_rule_of_a_tenant_raises_the_ceiling_of_the_settings(
+    app_dsn: str, tmp_path: Path, office: Office, admin_dsn: str
+) -> None:
+    async with replica(app_dsn, tmp_path, tenant_requests=6) as api:
+        admin = await api.sign_in(office.emails[Role.ADMIN])
+        user = await own_id(admin_dsn, office, Role.VIEWER)
+        assert (await put_rule(admin, f"user/{user}", "requests", 10**9, "minute")).status_code == 204
+        viewer = await api.sign_in(office.emails[Role.VIEWER])
+        assert [await search(viewer) for _ in range(6)] == [200] * 5 + [429]  # the administrator's own was one of six
+        told = (await admin.get("/api/documents/")).json()["limit"]
+        assert (told["subject_kind"], told["subject"], told["amount"]) == ("tenant", office.scope.tenant, 6)
+        stranger = await api.sign_in(open_office(admin_dsn).emails[Role.VIEWER])
+        assert await search(stranger) == 200
 
 
 async def test_openai_mcp_and_sockets_are_refused_in_their_own_shape(
@@ -271,6 +290,31 @@ async def test_strangers_are_counted_by_the_address_of_their_connection_whatever
             assert told == [200, 200, 200, 429, 429]
             assert (await stranger.get("/health")).status_code == 200
         assert (await api.client.get("/api/auth/providers")).status_code == 200  # from this machine
+
+
+async def test_the_console_sets_and_removes_a_limit_by_the_names_that_people_know(
+    app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    async with replica(app_dsn, tmp_path) as api:
+        door = SignInClient(api.client)
+        for role in (Role.ADMIN, Role.VIEWER):
+            session = ConsoleSession(office.emails[role], await door.login(office.emails[role], PASSWORD), 1e9)
+            page = door.api(session)
+            if role is Role.VIEWER:
+                assert "Your limits" in await rate_limits._show_limits(page, {})
+                return
+            named = {"kind": "user", "subject": office.emails[Role.VIEWER].upper(), "resource": "usd"}
+            act = rate_limits.SECTION.acts
+            await act["limits.set"](page, named | {"amount": "0.25", "window": "day"})
+            shown = await rate_limits._show_limits(page, {})
+            assert office.emails[Role.VIEWER] in shown and "0 of 0.25" in shown
+            with pytest.raises(ApiProblem):
+                await act["limits.set"](page, named | {"amount": "much", "window": "day"})
+            with pytest.raises(ApiProblem):
+                await act["limits.set"](page, named | {"subject": "nobody", "amount": "1", "window": "day"})
+            user = await own_id_of(api, office, Role.VIEWER)
+            await act["limits.remove"](page, {"subject_kind": "user", "subject": user, "resource": "usd"})
+            assert "There are no rules yet." in await rate_limits._show_limits(page, {})
 
 
 async def test_two_hundred_wrong_passwords_at_once_from_made_up_addresses_cost_five_tries(

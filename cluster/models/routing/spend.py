@@ -12,6 +12,7 @@ from cluster.basics.scope import Scope
 from cluster.models.messages import TokenUsage
 from cluster.models.model_errors import OverBudget
 from cluster.state.db.postgres import Database, Row, load_queries
+from cluster.state.limits.limit_errors import RateLimited
 from cluster.state.limits.limiter import Limiter
 from cluster.state.limits.rules import LimitedCaller
 
@@ -54,11 +55,14 @@ class SpendStore:
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> MonthlySpend:
         """This month's spend beside the budgets of agent and tenant. Raises Invalid: the agent's is no amount.
 
-        Raises RateLimited: whoever asks has used up their tokens or their money for this period.
+        Raises OverBudget: whoever asks has used up their tokens or their money for this period.
         """
         budget = budget_of(config)
         if self._limits is not None:
-            await self._limits.require_model_use(LimitedCaller.of_scope(scope), scope)
+            try:
+                await self._limits.require_model_use(LimitedCaller.of_scope(scope), scope)
+            except RateLimited as spent:  # no connection that is asked next would have more of it
+                raise OverBudget(spent.detail, fix=spent.hint) from spent
         (row,) = await self._db.read(scope, self._sql["spent"], **self._agent_values(scope, agent))
         return MonthlySpend(row["agent_usd"], row["tenant_usd"], budget, row["tenant_budget"])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from cluster.basics.errors import Transient
 from cluster.state.limits.request_counts import LimitState
-from cluster.state.limits.rules import LimitRule, LimitWindow
+from cluster.state.limits.rules import LimitedResource, LimitRule, LimitWindow
 
 
 class RateLimited(Transient):
@@ -41,9 +41,12 @@ def limit_headers(state: LimitState) -> dict[str, str]:
     """`RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10) for requests, bytes and the like.
 
     A policy is named for its resource; `pk` names its partition, so that a client can tell counts of a key, of a person
-    and of a workspace apart. `aos-local` says that only the process that answered has counted.
+    and of a workspace apart. `aos-local` says that only the process that answered has counted. The fields take whole
+    numbers alone: money has none.
     """
     rule = state.rule
+    if rule.resource is LimitedResource.USD:
+        return {}
     window = f";w={rule.seconds}" if rule.seconds else ""
     local = ";aos-local" if state.local else ""
     policy = f'"{rule.resource}";q={int(rule.amount)}{window};pk=:{_partition(rule)}:{local}'

@@ -99,12 +99,12 @@ class Limiter:
         """Count a request; how its limit stands, None without one. Raises RateLimited: there is no room for it."""
         if not self.settings.enabled:
             return None
-        ceiling = self.settings.tenant_requests
-        if ceiling:
-            whole = LimitedResource.REQUESTS, SubjectKind.TENANT, f"{caller.tenant} (ceiling)"
-            await self._count(LimitRule(*whole, Decimal(ceiling), LimitWindow.MINUTE))
         rule = await self.rule(caller, resource)
-        return None if rule is None else await self._count(rule)
+        state = None if rule is None else await self._count(rule)
+        if most := self.settings.tenant_requests:
+            whole = LimitedResource.REQUESTS, SubjectKind.TENANT, caller.tenant
+            await self._count(LimitRule(*whole, Decimal(most), LimitWindow.MINUTE, "ceiling"))
+        return state
 
     async def admit_address(self, address: str) -> None:
         """Count a request for which nobody is signed in. Raises RateLimited: too many from this address."""

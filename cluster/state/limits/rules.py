@@ -120,7 +120,7 @@ class LimitRule:
     Attributes:
         kind: None for a default of the settings, which each caller has for themselves.
         subject: its id, of a caller by a default, too.
-        name: by which a caller is told to belong to it, for groups; elsewhere the id.
+        name: of a group, by which callers are told to belong to it.
     """
 
     resource: LimitedResource
@@ -144,8 +144,8 @@ class LimitRule:
 
     @property
     def counted_as(self) -> str:
-        """Name of its count: another amount goes on with it, another window does not."""
-        return f"{self.subject_kind}:{self.subject}:{self.resource}:{self.window}"
+        """Name of its count; where the amount or the window is changed, requests are counted anew."""
+        return f"{self.subject_kind}:{self.subject}:{self.resource}:{self.window}:{self.name}"
 
 
 def check_rule(kind: SubjectKind, resource: LimitedResource, amount: Decimal, window: LimitWindow) -> None:

@@ -1,8 +1,8 @@
 """Limits on requests: the class that each is counted in, whose it is, and what its answer tells of it."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
 from fastapi import Request, Response
@@ -21,7 +21,7 @@ CHAT: Final = frozenset({"/v1/chat/completions", "/v1/agent/chat", "/api/chat/{a
 TURNS: Final = "/api/v1/agents/process"
 UPLOAD: Final = "/api/documents/upload"
 # Whoever watches the product must see it when it is busiest.
-UNCOUNTED: Final = frozenset({"/health", "/metrics", "/api/admin/health", "/api/limits/mine"})
+UNCOUNTED: Final = frozenset({"/health", "/metrics", "/api/admin/health"})
 AGENTS: Final = ("/api/agents", "/api/universal-agents")
 # Protocols that talk in many small messages: tools of MCP count as what they do, directories send people one by one.
 TALKATIVE: Final = ("/mcp", "/scim/")
@@ -68,12 +68,13 @@ def client_address(connection: HTTPConnection, parts: AppDependencies) -> str:
 
 
 async def admit_stranger(request: Request, parts: AppDependencies) -> None:
-    """Count a request for which nobody is signed in by its address; health and this machine's own are not counted.
+    """Count a request for which nobody is signed in by its address.
 
-    Raises RateLimited.
+    Health is not counted, nor are this machine's own addresses and those of `http.proxies`: a console on another
+    machine asks for many. Raises RateLimited.
     """
     address = client_address(request, parts)
-    if request.url.path not in UNCOUNTED and not _is_own(address):
+    if request.url.path not in UNCOUNTED and not _is_own(address, parts.http.proxies):
         await parts.limits.admit_address(address)
 
 
@@ -84,14 +85,18 @@ async def admit_member(
     resource: LimitedResource | None,
     credential: str = "",
 ) -> None:
-    """Count a request, and look whether what it is going to use is left. Raises RateLimited: which limit is met."""
+    """Count a request, and look whether what it is going to use is left.
+
+    `credential`: what was shown with it, where it came as a request of its own. Raises RateLimited: which limit is met.
+    """
     if resource is None:
         return
     caller, limits = caller_of(member), parts.limits
     try:
         state = await limits.admit(caller, resource)
     except RateLimited as refused:
-        limits.remember(credential, connection.headers.get("x-workspace"), resource, refused)
+        if credential:
+            limits.remember(credential, connection.headers.get("x-workspace"), resource, refused)
         raise
     if resource is LimitedResource.UPLOADS:
         announced = connection.headers.get("content-length", "")
@@ -133,8 +138,9 @@ def tell_limit(request: Request, response: Response) -> None:
         response.headers.update(limit_headers(state))
 
 
-def _is_own(address: str) -> bool:
+def _is_own(address: str, proxies: Sequence[str]) -> bool:
     try:
-        return ip_address(address).is_loopback
+        found = ip_address(address)
     except ValueError:  # no address: the peer is this process
         return True
+    return found.is_loopback or any(found in ip_network(one, strict=False) for one in proxies)

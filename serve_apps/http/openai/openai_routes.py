@@ -88,7 +88,7 @@ class RunFailed(AosError):
         self.__dict__["status"] = _STATUS.get(code, 502)
 
 
-_STATUS = {"overloaded": 429, "rate_limited": 429, "over_budget": 402, "no_model": 409, "invalid": 422, "refused": 403}
+_STATUS = {"overloaded": 429, "over_budget": 402, "no_model": 409, "invalid": 422, "refused": 403}
 
 
 @router.post("/v1/chat/completions", response_class=JSONResponse, responses=_STREAM, dependencies=[READ])

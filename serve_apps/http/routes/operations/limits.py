@@ -66,7 +66,7 @@ async def limits(me: Me, parts: Its) -> LimitList:
 
 @router.get("/api/limits/mine", dependencies=[READ])
 async def my_limits(me: Me, parts: Its) -> OwnLimits:
-    """The limits that hold for you, and what is used of them; asking is not counted."""
+    """The limits that hold for you, and what is used of them."""
     items = [_limit_shape(use, "") for use in await parts.limits.uses(caller_of(me), me.scope)]
     who = {"tenant_id": UUID(me.tenant), "workspace_id": UUID(me.workspace), "user_id": UUID(me.user)}
     return OwnLimits(**who, items=items)
