@@ -19,6 +19,7 @@ from cluster.console.commands import (
     golden_commands,
     graph_command,
     group_commands,
+    limit_commands,
     mcp_commands,
     package_commands,
     run_commands,
@@ -73,6 +74,7 @@ app.add_typer(schedule_commands.schedules, name="schedules")
 app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
 app.add_typer(group_commands.groups, name="groups")
+app.add_typer(limit_commands.limits, name="limits")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 

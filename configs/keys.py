@@ -72,6 +72,10 @@ _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
         "remote_key", "remote_candidates", "remote_seconds",
     ),
     "enhance": ("enabled", "hyde", "decompose", "concepts", "seconds", "least_ms", "weight"),
+    "limits": (
+        "enabled", "requests", "reads", "chat", "agents", "admin_api", "admin", "uploads", "sign_in", "streams",
+        "tenant_requests",
+    ),
     "cache": ("risk", "similarity_threshold", "ttl_seconds", "mirrors", "wait_seconds"),
     "pack": ("diversity_factor", "least_share", "candidates"),
     "agents": (

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from configs.section import Gpu, Secret, Section
 from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
+from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import (
     CacheSettings,
@@ -320,6 +321,7 @@ class Settings(Section):
     redis: RedisSettings = RedisSettings()
     auth: AuthSettings = AuthSettings()
     http: HttpSettings = HttpSettings()
+    limits: LimitSettings = LimitSettings()
     console: ConsoleSettings = ConsoleSettings()
     disk: DiskSettings = DiskSettings()
     ocr: OcrSettings = OcrSettings()

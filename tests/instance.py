@@ -110,6 +110,7 @@ def instance(**more: str) -> Iterator[Instance]:
         "AOS_RAY_DASHBOARD_PORT": str(free_port()),
         "NFS_BASE_PATH": "/",
         "AOS_AUTH_ACCESS_MINUTES": "600",
+        "AOS_LIMITS_ENABLED": "false",  # tests ask more often than people do
         "AOS_EMBEDDING_DETECT": "false",  # whatever listens on this machine
         **more,
         "PYTHONPATH": os.pathsep.join(filter(None, (more.get("PYTHONPATH"), str(ROOT)))),  # the tree of the tests

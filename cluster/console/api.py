@@ -1,7 +1,9 @@
 """The HTTP API as the command line uses it: token, one refresh, problem details as named errors."""
 
 import json
+import logging
 import re
+import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,11 +18,14 @@ from cluster.basics.errors import AosError, Conflict, Unauthenticated, Unavailab
 from cluster.console.login_tokens import CredentialsFile, LoginTokens
 from configs.sections import HttpSettings
 
+log = logging.getLogger("aos.cli")
+
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # listening on all interfaces is reached on loopback
 JSON = dict[str, Any]
 PAGE = 100
 EXPORT_SECONDS = 1_800.0  # in which a long document's PDF is written, before the first byte of it comes
 PAGES_HEADER = "X-Export-Pages"
+LONGEST_WAIT = 120.0  # seconds for a limit of requests; who has used up a day's is told so
 ATTEMPTS = 3  # of a request whose connection broke, where a second one does no harm
 # Where the server knows a job again by its Idempotency-Key; every other POST might be done twice.
 KEYED = re.compile(r"/api/documents/(batch-scan|reindex-all|embed-pending|[^/]+/(re)?process)")
@@ -59,6 +64,7 @@ class ApiClient:
     url: str  # base URL without a trailing slash
     token: str | None  # given by the caller (AOS_TOKEN); it beats what `aos login` stored and is never refreshed
     credentials: CredentialsFile  # where `aos login` stored its tokens
+    sleep: Callable[[float], None] = time.sleep
 
     def login(self, email: str, password: str, directory: str | None = None) -> JSON:
         """Sign in and keep the tokens; the answer has `must_change_password`.
@@ -243,10 +249,19 @@ class ApiClient:
         if keyed:
             headers.setdefault("Idempotency-Key", str(uuid4()))
         repeatable = keyed or method in {"GET", "HEAD"}
+        waited = 0.0
         secure = self.url.startswith("https:")  # certificates are loaded only where they are used: 50 ms a call
-        for attempt in range(1, ATTEMPTS + 1):
+        attempt = 0
+        while attempt < ATTEMPTS:
+            attempt += 1
             try:
-                return httpx.request(method, self.url + path, headers=headers, timeout=180, verify=secure, **options)
+                answer = httpx.request(method, self.url + path, headers=headers, timeout=180, verify=secure, **options)
+                pause = _limit_pause(answer)
+                if pause is None or waited + pause > LONGEST_WAIT or "files" in options:
+                    return answer
+                log.warning("too many requests: going on in %d s", pause)
+                self.sleep(pause)
+                waited, attempt = waited + pause, 0  # it was refused before anything was done
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:  # nothing was sent
                 if attempt == ATTEMPTS:
                     raise self._nobody_answers(error) from error
@@ -257,6 +272,16 @@ class ApiClient:
                         fix="Look whether it was done before you repeat it; `aos doctor` shows what is not well.",
                     ) from error
         raise AssertionError("the loop returns or raises")
+
+
+def _limit_pause(answer: httpx.Response) -> float | None:
+    """Seconds until a refused request may come again; None where it was not refused by a limit of requests."""
+    if answer.status_code != 429 or "json" not in answer.headers.get("content-type", ""):
+        return None
+    body = answer.json()
+    limited = isinstance(body, dict) and body.get("code") == "rate_limited"
+    seconds = answer.headers.get("Retry-After", "")
+    return float(seconds) if limited and seconds.isdigit() else None
 
 
 def _write_blocks(answer: httpx.Response, path: Path, received: Callable[[int, int | None], None]) -> None:

@@ -71,6 +71,14 @@ FIGURES: Mapping[str, MetricSpec] = {
         "aos_search_stage_duration_seconds", "How long each stage of a search took.", {"stage": "stage"}, SECONDS
     ),
     "aos.search.cache": MetricSpec("aos_search_cache", "What the cache said to searches.", {"outcome": "outcome"}),
+    "aos.limits.refused": MetricSpec(
+        "aos_limits_refused",
+        "Requests that a limit refused, by what it limits and the kind of its subject.",
+        {"resource": "resource", "subject": "subject"},
+    ),
+    "aos.limits.local": MetricSpec(
+        "aos_limits_local", "Requests that one process counted alone, as Redis was away.", {"resource": "resource"}
+    ),
     "aos.figures.dropped": MetricSpec(DROPPED, "Figures that did not fit between two flushes.", {}),
 }
 

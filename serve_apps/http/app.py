@@ -57,6 +57,7 @@ from serve_apps.http.routes.operations import (
     golden_runs,
     groups,
     health,
+    limits,
     metrics,
     now,
     restarts,
@@ -70,7 +71,7 @@ from serve_apps.http.tracing import TracingMiddleware
 
 # Fixed paths below /api/documents/ come before those with an id.
 _ROUTES = (
-    *(health, login_routes, oidc_routes, directory_routes, accounts, groups, deletion),
+    *(health, login_routes, oidc_routes, directory_routes, accounts, groups, limits, deletion),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
     *(
         search,

@@ -21,6 +21,7 @@ from cluster.state.identity.accounts import AccountStore
 from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember
+from cluster.state.limits.limiter import Limiter
 from cluster.state.work.job_queries import JobQueries
 from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
@@ -137,6 +138,7 @@ class AppDependencies:
     scim: ScimProvisioning
     first_admin: str
     throttle: LoginThrottle
+    limits: Limiter
     admission: AdmissionQueue
     ask_admission: AdmissionQueue
     extract_admission: AdmissionQueue

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import AosError, Conflict, Forbidden, Permanent
 from cluster.basics.security_headers import SECURITY_HEADERS
+from cluster.state.limits.limit_errors import RateLimited
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.ingest.remedies import find_remedy
 from serve_apps.http import openai_errors, scim_errors
@@ -27,6 +28,7 @@ from serve_apps.http.body_limit import BodyTooLarge
 log = logging.getLogger("aos.http")
 
 MEDIA_TYPE = "application/problem+json"
+MCP_PATH, RPC_LIMITED = "/mcp", -32_029  # of the codes that JSON-RPC leaves to servers
 # What pydantic calls the things that it tries: `function-after[...]`, `list[Part]`, `constrained-str`, `str`.
 _TRIED = re.compile(
     r"[\w-]+\[|(function|constrained|lax|json|tagged|definition)-|(str|int|float|bool|list|dict)$|[A-Z]\w*$"
@@ -86,6 +88,7 @@ class ProblemDetails(BaseModel):
     fix: str
     instance: str
     reason: str | None = None
+    limit: dict[str, str | int | float] | None = None
     errors: list[dict[str, str]] | None = None
     error_id: str | None = None
 
@@ -137,6 +140,14 @@ def problem_response(
         message = " ".join(part for part in (title, detail, fix) if part)
         answer = scim_errors.scim_error(status, code, message, more.get("scim_type"))
         return Response(json.dumps(answer), int(str(answer["status"])), SECURITY_HEADERS, scim_errors.MEDIA_TYPE)
+    if request.url.path == MCP_PATH and status == 429:
+        told = {
+            "code": RPC_LIMITED,
+            "message": " ".join((detail or title, fix)).strip(),
+            "data": {"code": code, **more},
+        }
+        rpc = {"jsonrpc": "2.0", "id": None, "error": told}
+        return Response(json.dumps(rpc, ensure_ascii=True), status, SECURITY_HEADERS, "application/json")
     body = {"type": f"urn:aos:problem:{code}", "title": title, "status": status, "detail": detail, "code": code}
     body |= {"fix": fix, "instance": request.url.path}
     body |= {name: value for name, value in more.items() if value is not None}
@@ -148,6 +159,7 @@ def problem_response(
 def install_error_handlers(app: FastAPI) -> None:
     """Every error that reaches the edge leaves it as a problem."""
     app.add_exception_handler(AosError, _handle_known_error)
+    app.add_exception_handler(RateLimited, _handle_rate_limited)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
     app.add_exception_handler(HTTPException, _handle_http_exception)
     app.add_exception_handler(OSError, _system)
@@ -210,12 +222,15 @@ def _error_response(path: str, title: str) -> dict[str, Any]:
 def _handle_known_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AosError)
     reason = getattr(error, "reason", None)
-    told = {"reason": None if reason is None else str(reason), "scim_type": getattr(error, "scim_type", None)}
+    told = {name: getattr(error, name, None) for name in ("scim_type", "limit")}
+    told["reason"] = None if reason is None else str(reason)
     answer = problem_response(request, error.status, error.code, error.title, error.detail, error.hint, **told)
     if error.status == 401:
         answer.headers["WWW-Authenticate"] = _challenge(request)
     if error.status in (429, 503):
         answer.headers["Retry-After"] = str(max(1, math.ceil(getattr(error, "retry_after", 1))))
+    if isinstance(error, RateLimited):
+        answer.headers.update(error.headers)
     return answer
 
 
@@ -225,6 +240,11 @@ def _challenge(request: Request) -> str:
     if resource is None or request.url.path != "/mcp":
         return "Bearer"
     return f'Bearer resource_metadata="{resource.removesuffix("/mcp")}/.well-known/oauth-protected-resource/mcp"'
+
+
+async def _handle_rate_limited(request: Request, error: Exception) -> Response:
+    """As every known error, but on the event loop: Starlette calls others in a thread, and these come in floods."""
+    return _handle_known_error(request, error)
 
 
 def _handle_invalid_request(request: Request, error: Exception) -> Response:

@@ -36,6 +36,7 @@ from cluster.state.db.embedded import resolve_endpoints
 from cluster.state.db.postgres import Database
 from cluster.state.episodes import EpisodeStore
 from cluster.state.identity.identity import IdentityStore
+from cluster.state.limits.limiter import Limiter
 from cluster.state.process_services import ProcessServices
 from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.vault import vault_of
@@ -125,6 +126,7 @@ class Container:
     models: ModelClients
     telemetry: telemetry.Telemetry
     upkeep: ProcessServices
+    limits: Limiter
 
     async def close(self) -> None:
         """Give everything back but the database."""
@@ -150,21 +152,21 @@ def build_container(
     database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
     redis = _redis_client(endpoints.redis)
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
-    audit, conversations = AuditLog(database), ConversationStore(database)
-    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    audit, vault = AuditLog(database), vault_of(settings.models.vault_key, settings.state_dir)
     of_all = load_connections(settings.models.connections_file, settings.llm)
     connections = ConnectionStore(database, vault, of_all)
     switchboard = ModelResolver(connections, models, settings.models, asyncio.sleep)
     agents = AgentStore(database, standing_assistant(audit))
     embedder = _of_questions(embedder, redis, settings)
-    writer = RoutedWriter(_model_router(settings, switchboard, database), switchboard, agents)
+    upkeep = ProcessServices.of(database, vault, redis, snapshots or SettingsSnapshots(settings))
+    limits = Limiter.of(database, redis, settings.limits, upkeep.figures)
+    writer = RoutedWriter(_model_router(settings, switchboard, database, limits), switchboard, agents)
     episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     sandbox = Sandbox(settings.sandbox)
-    upkeep = ProcessServices.of(database, vault, redis, snapshots or SettingsSnapshots(settings))
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
-    helpers = ModelHelpers(ASSISTANT.name, of_all)
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
+    helpers = ModelHelpers(ASSISTANT.name, of_all)
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
     opener = VaultOpener(database, audit, vault, _utc_now)
     tables = TableWorkbench(TableStore(database))
@@ -178,7 +180,7 @@ def build_container(
         answerer=answerer,
         cached=cached,
         agents=agents,
-        conversations=conversations,
+        conversations=ConversationStore(database),
         memory=memory_of(settings.memory, database, redis, audit, episodic, time.time),
         episodic=episodic,
         connections=connections,
@@ -195,6 +197,7 @@ def build_container(
         models=models,
         telemetry=telemetry.open_telemetry(settings.telemetry, time.monotonic, {}, counting=upkeep.figures.meter),
         upkeep=upkeep,
+        limits=limits,
     )
 
 
@@ -205,8 +208,8 @@ def _redis_client(url: str) -> Redis:
     )
 
 
-def _model_router(settings: Settings, switchboard: ModelResolver, database: Database) -> ModelRouter:
-    return ModelRouter(switchboard, SpendStore(database, _utc_now), most=settings.models.max_fallbacks)
+def _model_router(settings: Settings, switchboard: ModelResolver, database: Database, limits: Limiter) -> ModelRouter:
+    return ModelRouter(switchboard, SpendStore(database, _utc_now, limits), most=settings.models.max_fallbacks)
 
 
 def _of_questions(embedder: Embedder, redis: Redis, settings: Settings) -> Embedder:
@@ -224,7 +227,7 @@ class TurnRuntime:
 
     def __init__(self, settings: Settings, base: Container) -> None:
         """Nothing runs before `open`."""
-        models = TurnModels(_model_router(settings, base.switchboard, base.database))
+        models = TurnModels(_model_router(settings, base.switchboard, base.database, base.limits))
         handlers = _path_handlers(settings, base, models)
         identity = IdentityStore(base.database)
         self._learning = ConversationSummariser(base.memory, models, settings.memory)

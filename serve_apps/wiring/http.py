@@ -201,6 +201,7 @@ def _shared_parts(base: Container) -> dict[str, Any]:
         "skills": base.skills,
         "ground": base.fence.ground,
         "telemetry": base.telemetry,
+        "limits": base.limits,
         "search": base.cached.search,
         "answerer": base.cached.answerer,
         "cache": base.cached.cache,

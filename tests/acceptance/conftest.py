@@ -65,6 +65,7 @@ def product() -> Iterator[Product]:
     http, gcs, dashboard, page = (free_port() for _ in range(4))
     own = {
         "AOS_STATE_DIR": str(folder),
+        "AOS_LIMITS_ENABLED": "false",  # tests ask more often than people do
         "NFS_BASE_PATH": str(folder),
         "API_PORT": str(http),
         "AOS_RAY_GCS_PORT": str(gcs),

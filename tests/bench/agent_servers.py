@@ -68,6 +68,7 @@ def environment(state: Path, model: str) -> dict[str, str]:
     """The product's settings: the embedded servers, five connections, the scripted model."""
     return {
         "AOS_STATE_DIR": str(state),
+        "AOS_LIMITS_ENABLED": "false",  # tests ask more often than people do
         "AOS_POSTGRES_POOL_SIZE": str(POOL),
         "LLM_BASE_URL": model,
         "LLM_DEFAULT_MODEL": "scripted-1",

@@ -193,6 +193,7 @@ def running() -> Iterator[Running]:
     environment = {
         **os.environ,
         "AOS_STATE_DIR": str(folder / "state"),
+        "AOS_LIMITS_ENABLED": "false",
         "NFS_BASE_PATH": str(folder / "scans"),
         "HF_HUB_OFFLINE": "1",
         "OMP_THREAD_LIMIT": "1",

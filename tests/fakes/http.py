@@ -33,6 +33,8 @@ from cluster.state.identity.accounts import AccountStore
 from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore
+from cluster.state.limits.limiter import Limiter
+from cluster.state.metrics_store import MetricsStore
 from cluster.state.process_services import ProcessServices
 from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.snapshots import SettingsSnapshots
@@ -52,6 +54,7 @@ from configs.sections import (
     ReadSettings,
 )
 from configs.sections_identity import AuthSettings
+from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import EmbeddingSettings
 from configs.sections_skills import AcademySettings
@@ -293,6 +296,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         first_admin="admin@orchestrator.local",
         passwords=BoundedPasswordHasher(FAST),
         throttle=ProcessThrottle(moment.monotonic),
+        limits=Limiter.of(database, None, LimitSettings(enabled=False), MetricsStore(None), moment),
         admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),
         ask_admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),
         extract_admission=AdmissionQueue(8, lambda: 10.0, time.monotonic),

@@ -211,6 +211,7 @@ async def siege(
     settings = load_settings(
         {
             "AOS_STATE_DIR": str(where.folder),
+            "AOS_LIMITS_ENABLED": "false",  # tests ask more often than people do
             "DATABASE_URL": where.app_dsn,
             "REDIS_URL": where.redis_url,
             "LLM_BASE_URL": model.url,

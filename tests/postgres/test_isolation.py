@@ -128,6 +128,7 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
     answer = (await client.post("/api/ask", json={"question": SECRET})).json()["id"]
     golden, golden_run = await furnish_golden(api, client)
     people = (await client.get("/api/users")).json()["items"]
+    await furnish_limit(client, people[0]["id"])
     return Owned(
         office.scope.tenant,
         office.scope.workspace,
@@ -152,6 +153,12 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         people[0]["id"],
         (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
     )
+
+
+async def furnish_limit(client: httpx.AsyncClient, user: str) -> None:
+    """A rule for somebody."""
+    answer = await client.put(f"/api/limits/user/{user}/chat", json={"amount": 7, "window": "minute"})
+    assert answer.status_code == 204, answer.text
 
 
 async def furnish_graph(api: Api, office: Office, document: str) -> str:
@@ -204,6 +211,7 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
             "insert into approvals (id, tenant_id, workspace_id, run_id, step, session_id, agent_id, requested_by,"
             " tool, arguments, digest, expires_at) values (%(p)s, %(t)s, %(w)s, %(r)s, 1, %(s)s, %(a)s, %(u)s,"
             " 'http_post', %(json)s, 'd', now() + interval '1 day')",
+            "insert into resource_usage values (%(t)s, %(w)s, 'pages', 'day', now(), %(u)s, %(u)s, 7)",
             "insert into spend (workspace_id, agent_id, month, tenant_id) values (%(w)s, %(a)s, '2026-01-01', %(t)s)",
         ):
             connection.execute(statement, ids)
@@ -232,6 +240,7 @@ BODIES: dict[str, Any] = {
     "PUT /scim/v2/Groups/{group_id}": {"displayName": "moles"},
     "PATCH /scim/v2/Users/{user_id}": {"Operations": [{"op": "replace", "path": "active", "value": False}]},
     "PATCH /scim/v2/Groups/{group_id}": {"Operations": [{"op": "remove", "path": "members"}]},
+    "PUT /api/limits/{subject_kind}/{subject}/{resource}": {"amount": 1, "window": "minute"},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
     **{
@@ -293,6 +302,9 @@ def addressed(path: str, owned: Owned) -> str:
         "{baseline_id}": owned.golden_run,
         "{generation_id}": "1",
         "{version_id}": owned.version,
+        "{subject_kind}": "user",
+        "{subject}": owned.user,
+        "{resource}": "chat",
     }
     for name, value in values.items():
         path = path.replace(name, value)
@@ -358,6 +370,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
             "/api/agents",
             "/api/api-keys",
             "/api/users",
+            "/api/limits",
             "/api/workspaces",
             "/api/sessions",
             "/api/sessions?everyone=true",
@@ -450,6 +463,8 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.golden_runs,
         parts.switchover,
         parts.graph,
+        parts.limits.store,
+        parts.limits.usage,
     ):
         before: Any = part._sql
         part._sql = without_wall(before)

@@ -8,7 +8,16 @@ from serve_apps.ui.kit.html import SafeHtml
 from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.kit.problem import ProblemReport
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials, user_groups
+from serve_apps.ui.system import (
+    audit_page,
+    config,
+    models,
+    people,
+    rate_limits,
+    restart_banner,
+    skill_credentials,
+    user_groups,
+)
 from serve_apps.ui.system.forms import ActForm, field_complaints, refusal_view, secret_shown_once
 from serve_apps.ui.system.page import SECTIONS, chosen_section, find_act, offered_sections, parse_query
 from serve_apps.ui.system.section import api_route, page_query
@@ -54,6 +63,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "models": Role.OPERATOR,
         "people": Role.ADMIN,
         "groups": Role.ADMIN,
+        "limits": Role.ADMIN,
         "keys": Role.DEVELOPER,
         "credentials": Role.OPERATOR,
         "schedules": Role.VIEWER,
@@ -267,3 +277,12 @@ def test_groups_are_shown_escaped_and_changed_by_administrators_of_the_tenant_on
     member = {"id": "u1", "email": "a@b.example", "disabled": True, "added_at": "2026-11-21T10:00:00Z"}
     inside = user_groups._group_view("g1", HOSTILE, {"items": [member], "total": 1}, {})
     assert "<script>" not in inside and "disabled" in inside and "Its name stays taken" in inside
+
+
+def test_limits_are_shown_escaped_with_what_is_used_of_them() -> None:
+    rule = {"subject_kind": "group", "subject": "g1", "name": HOSTILE, "resource": "tokens", "window": "month"}
+    shown = rate_limits._rules_view({"items": [rule | {"amount": 2e6, "used": 1.5e6}], "defaults": {"chat": 30}})
+    assert "<script>" not in shown and "1,500,000 of 2,000,000" in shown and "chat 30" in shown and "Remove" in shown
+    assert "There are no rules yet." in rate_limits._rules_view({"items": [], "defaults": {}})
+    own = rate_limits._limit_table([rule | {"amount": 30.0, "used": 2.0, "name": ""}], changes=False)
+    assert "Remove" not in own and "2 of 30" in own

@@ -44,8 +44,11 @@ EXPECTED = {
         GET /api/auth/directories/{provider}/check
         PUT /api/groups/{group_id}/members/{user_id}
         DELETE /api/groups/{group_id}/members/{user_id}
+        PUT /api/limits/{subject_kind}/{subject}/{resource}
+        DELETE /api/limits/{subject_kind}/{subject}/{resource}
     """,
     "READ": """
+        GET /api/limits/mine
         GET /api/workspaces
         GET /api/agents
         GET /api/agents/{agent_id}
@@ -162,6 +165,7 @@ EXPECTED = {
     """,
     "AUDIT": """
         GET /api/groups/{group_id}/members
+        GET /api/limits
         GET /api/documents/{document_id}/access
         GET /api/audit
     """,

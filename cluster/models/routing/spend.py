@@ -12,6 +12,9 @@ from cluster.basics.scope import Scope
 from cluster.models.messages import TokenUsage
 from cluster.models.model_errors import OverBudget
 from cluster.state.db.postgres import Database, Row, load_queries
+from cluster.state.limits.limit_errors import RateLimited
+from cluster.state.limits.limiter import Limiter
+from cluster.state.limits.rules import LimitedCaller
 
 NEARLY = Decimal("0.8")  # from this part of a budget on, cost decides for every task of a cost-aware agent
 
@@ -44,14 +47,22 @@ class MonthlySpend:
 class SpendStore:
     """The table `spend`: a row for each agent and month."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        """`clock` says now, with a time zone."""
-        self._db, self._clock = database, clock
+    def __init__(self, database: Database, clock: Callable[[], datetime], limits: Limiter | None = None) -> None:
+        """`clock` says now, with a time zone; `limits` are of what callers may use in a period, None for none."""
+        self._db, self._clock, self._limits = database, clock, limits
         self._sql = load_queries(Path(__file__).with_name("spend.sql"))
 
     async def state(self, scope: Scope, agent: str, config: Mapping[str, Any]) -> MonthlySpend:
-        """This month's spend beside the budgets of agent and tenant. Raises Invalid: the agent's is no amount."""
+        """This month's spend beside the budgets of agent and tenant. Raises Invalid: the agent's is no amount.
+
+        Raises OverBudget: whoever asks has used up their tokens or their money for this period.
+        """
         budget = budget_of(config)
+        if self._limits is not None:
+            try:
+                await self._limits.require_model_use(LimitedCaller.of_scope(scope), scope)
+            except RateLimited as spent:  # no connection that is asked next would have more of it
+                raise OverBudget(spent.detail, fix=spent.hint) from spent
         (row,) = await self._db.read(scope, self._sql["spent"], **self._agent_values(scope, agent))
         return MonthlySpend(row["agent_usd"], row["tenant_usd"], budget, row["tenant_budget"])
 
@@ -62,6 +73,8 @@ class SpendStore:
         async with self._db.transaction(scope) as tx:
             if not await tx.run(self._sql["add"], **values):
                 raise NotFound(f"agent {agent}")
+            used = {name: values[name] for name in ("workspace", "prompt_tokens", "completion_tokens", "cost")}
+            await tx.run(self._sql["use"], **used, user=scope.user, now=self._clock())
 
     async def by_agent(self, scope: Scope) -> list[Row]:
         """This month's calls, tokens and cost of the workspace's agents, the dearest first."""

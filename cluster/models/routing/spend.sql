@@ -8,6 +8,10 @@ on conflict (workspace_id, agent_id, month) do update set
     cost_usd = spend.cost_usd + excluded.cost_usd
 where spend.tenant_id = %(tenant)s;
 
+-- use: Count what a reply took to the periods for which limits may be.
+select count_usage('tokens', %(workspace)s, %(user)s, null, %(prompt_tokens)s + %(completion_tokens)s, %(now)s),
+       count_usage('usd', %(workspace)s, %(user)s, null, %(cost)s, %(now)s);
+
 -- spent: What an agent and its whole tenant have spent in a month, and what the tenant may spend.
 select
     coalesce((select cost_usd from spend where tenant_id = %(tenant)s and workspace_id = %(workspace)s

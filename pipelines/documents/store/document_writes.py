@@ -162,7 +162,7 @@ class DocumentStore:
         row = await tx.one(self._sql["put_version"], **scope.keys, **named)
         await self._drop_pages_beyond(tx, scope, version)
         if row and row["fresh"]:
-            await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))
+            await refuse_beyond(tx, scope, most_pages, int(version["page_count"]), named["document"])
         await self.link(tx, scope, arrival)
         return True
 

@@ -27,8 +27,12 @@ async def pages_left(database: Database, scope: Scope, most: int) -> int:
         return max(0, most - await used_pages(tx, scope))
 
 
-async def refuse_beyond(tx: Transaction, scope: Scope, most: int, pages: int) -> None:
-    """Raise OverQuota if the pages of a file that were just written are too many, which undoes that write."""
+async def refuse_beyond(tx: Transaction, scope: Scope, most: int, pages: int, document: str) -> None:
+    """Raise OverQuota if the pages of a file that were just written are too many, which undoes that write.
+
+    What is written counts for its period, too; whoever has a limit of pages there brings no further file.
+    """
+    await tx.run(SQL["count"], **scope.keys, document=document, pages=pages)
     total = await used_pages(tx, scope)
     if total > most:
         raise OverQuota(f"{pages} pages; this tenant has {total - pages} of the {most} that it may have")

@@ -83,7 +83,7 @@ class VersionRevisions:
         await self.drop_abandoned(tx, scope, document, but=base)
         await tx.run(self._sql["begin"], **named)
         await tx.run(self._sql["put_revision"], **scope.keys, document=document, **version)
-        await refuse_beyond(tx, scope, most_pages, int(version["page_count"]))
+        await refuse_beyond(tx, scope, most_pages, int(version["page_count"]), document)
         key = VersionId(version["version"])
         pages = {"numbers": list(kept), "ids": [page_id(key, number) for number in kept]}
         carried = {"version": key, "base": base, "workspace": scope.workspace, **pages}

@@ -1,6 +1,6 @@
 """Route guard: every route checks credentials and role before it reads the body."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial, wraps
 from typing import Annotated, Any, cast
 from uuid import UUID
@@ -13,12 +13,21 @@ from starlette.requests import HTTPConnection
 from cluster.basics.errors import Forbidden, NotFound, Unauthenticated
 from cluster.basics.scope import WorkspaceId
 from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.limits.rules import LimitedResource
 from serve_apps.agents.intake.rights import NoMember
 from serve_apps.http.auth.external_sign_in import tenant_of
 from serve_apps.http.auth.impersonation import ImpersonationRefused, UnknownPerson, forwarded_email, names_person
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.permissions import AccessRule, RouteKey, access_rule, check_access
+from serve_apps.http.auth.request_limits import (
+    admit_member,
+    admit_stranger,
+    class_of,
+    handle_within_stream_limit,
+    tell_limit,
+)
 from serve_apps.http.auth.revocation import (
+    EVENTS,
     AuthenticatedCaller,
     CredentialEnded,
     Look,
@@ -57,6 +66,8 @@ class GuardedRoute(APIRoute):
         handler = super().get_route_handler()
         access = access_rule(self.path, self.dependencies)
         path = self.path_format  # a parameter without its convertor, as the API's document has it
+        streams = _declares_events(self.responses)
+        limited_as = class_of((min(self.methods or {"GET"}), path), access, streams)
         takes_json = self.body_field is not None and not isinstance(self.body_field.field_info, params.Form)
 
         async def guarded(request: Request) -> Response:
@@ -64,13 +75,21 @@ class GuardedRoute(APIRoute):
                 _read_as_json(request)
             request = FormRequest(request.scope, request.receive)
             if access.public:
+                await admit_stranger(request, parts_of(request))
                 return await handler(request)
-            entry = await _authorize_request(request, path, access)
+            entry = await _authorize_request(request, path, access, limited_as)
             member = request.state.member = entry.member
-            try:
+
+            async def watched(request: Request) -> Response:
                 response = await _while_held(handler(request), parts_of(request).watch, entry, path)
+                tell_limit(request, response)
                 # What goes on after this must not outlive the credential that began it.
                 return WatchedResponse(response, parts_of(request).watch, entry) if is_streaming(response) else response
+
+            try:
+                if streams:
+                    return await handle_within_stream_limit(request, parts_of(request), watched)
+                return await watched(request)
             except Forbidden as error:
                 await audit_denial(parts_of(request), member, f"{request.method} {path}", request.url.path, error)
                 raise
@@ -110,25 +129,41 @@ def _read_as_json(request: Request) -> None:
     ]
 
 
-async def _authorize_request(request: Request, path: str, access: AccessRule) -> AuthenticatedCaller:
+def _declares_events(responses: Mapping[int | str, Mapping[str, Any]]) -> bool:
+    return any(EVENTS in answer.get("content", ()) for answer in responses.values())
+
+
+async def _authorize_request(
+    request: Request, path: str, access: AccessRule, limited_as: LimitedResource | None
+) -> AuthenticatedCaller:
     parts = parts_of(request)
     kind, _, credential = request.headers.get("authorization", "").partition(" ")
     credential = credential if kind.lower() == "bearer" else ""
-    return await authorize_caller(request, parts, (request.method, path), access, credential)
+    return await authorize_caller(request, parts, (request.method, path), access, credential, limited_as)
 
 
 async def authorize_caller(
-    connection: HTTPConnection, parts: AppDependencies, key: RouteKey, access: AccessRule, credential: str
+    connection: HTTPConnection,
+    parts: AppDependencies,
+    key: RouteKey,
+    access: AccessRule,
+    credential: str,
+    limited_as: LimitedResource | None = None,
 ) -> AuthenticatedCaller:
-    """Authenticate a credential, check its role against the permission, and return how to re-check it.
+    """Authenticate a credential, count it, check its role against the permission, and return how to re-check it.
 
-    `key` is the route's method (`WS` for sockets) and path template, `credential` an access token or an API key.
-    Raises Unauthenticated, Forbidden, NotFound: not let in; denials are audited.
+    `key` is the route's method (`WS` for sockets) and path template, `credential` an access token or an API key,
+    `limited_as` what the request counts as. Raises Unauthenticated, Forbidden, NotFound: not let in; denials are
+    audited. RateLimited: too many, which is told again for a second without a look at the database.
     """
-    entry = await _authenticate_credential(parts, credential, connection.headers.get("x-workspace"), key[1])
+    workspace = connection.headers.get("x-workspace")
+    if limited_as is not None:
+        parts.limits.refuse_known(credential, workspace, limited_as)
+    entry = await _authenticate_credential(parts, credential, workspace, key[1])
     if names_person(connection.headers):
         entry = await _act_for_person(connection, parts, entry, key)
     member = entry.member
+    await admit_member(connection, parts, member, limited_as, credential)
     if member.must_change_password and key[1] != PASSWORD_ROUTE:
         raise PasswordChangeRequired
     try:

@@ -14,6 +14,7 @@ from cluster.state.identity.identity import RefreshToken, SignInAgain, TokenReus
 from configs.section import KNOWN_DEFAULT_SECRETS
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, audit_denial, require_same_scope
 from serve_apps.http.auth.permissions import OWN, PUBLIC
+from serve_apps.http.auth.request_limits import client_address
 from serve_apps.http.auth.throttle import GuessLimiter
 from serve_apps.http.auth.tokens import TokenClaims
 from serve_apps.http.deps import AppDependencies
@@ -24,7 +25,6 @@ from serve_apps.http.response_shapes import Session, copy_fields
 router = APIRouter(route_class=GuardedRoute, tags=["auth"])
 
 LEAST_PASSWORD = 12
-CONSOLE_HEADER = "X-Console-Client"
 
 
 class WrongCredentials(Unauthenticated):
@@ -68,17 +68,17 @@ async def login(body: Login, request: Request, parts: Its) -> Session:
     owner out, who has signed in from theirs before.
     """
     guesses = GuessLimiter(parts.throttle, body.email, client_address(request, parts))
-    await guesses.check()
-    known = await parts.identity.credentials(body.email)
-    right = await parts.passwords.holds(known.password_hash if known else None, body.password)
-    member = await parts.identity.member(known.tenant, known.user) if known and right else None
-    if known is None or member is None:
-        await guesses.failed()
-        if known is not None:
-            await parts.audit.denied(known.scope, "session.begin", known.user)
-        raise WrongCredentials
-    await check_login_scope(parts, member, body, "session.begin")
-    await guesses.succeeded()
+    async with guesses.turn():
+        known = await parts.identity.credentials(body.email)
+        right = await parts.passwords.holds(known.password_hash if known else None, body.password)
+        member = await parts.identity.member(known.tenant, known.user) if known and right else None
+        if known is None or member is None:
+            await guesses.failed()
+            if known is not None:
+                await parts.audit.denied(known.scope, "session.begin", known.user)
+            raise WrongCredentials
+        await check_login_scope(parts, member, body, "session.begin")
+        await guesses.succeeded()
     return await start_session(parts, member)
 
 
@@ -131,13 +131,13 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     meanwhile.
     """
     guesses = GuessLimiter(parts.throttle, me.email, client_address(request, parts))
-    await guesses.check()
-    known = await parts.identity.credentials_of(me)
-    if not await parts.passwords.holds(known.password_hash, body.current_password):
-        await guesses.failed()
-        await parts.audit.denied(me.scope, "password.change", me.user)
-        raise WrongCredentials
-    await guesses.succeeded()
+    async with guesses.turn():
+        known = await parts.identity.credentials_of(me)
+        if not await parts.passwords.holds(known.password_hash, body.current_password):
+            await guesses.failed()
+            await parts.audit.denied(me.scope, "password.change", me.user)
+            raise WrongCredentials
+        await guesses.succeeded()
     check_password(body.new_password)
     if body.new_password == body.current_password:
         raise Invalid("the new password is the old one")
@@ -154,17 +154,6 @@ def check_password(text: str) -> None:
     """Refuse what is short or published. Raises Invalid: with what to do."""
     if len(text) < LEAST_PASSWORD or text in KNOWN_DEFAULT_SECRETS:
         raise Invalid("this password is too easy", fix=f"Choose at least {LEAST_PASSWORD} characters of your own.")
-
-
-def client_address(request: Request, parts: AppDependencies) -> str:
-    """Client address that login guesses count against: the browser's where the console vouches, else the peer's.
-
-    What stands in X-Forwarded-For is not read here: the proxy in front replaces it, unless a proxy of the operator's
-    (`http.proxies`) has written it.
-    """
-    word = request.headers.get(CONSOLE_HEADER)
-    vouched = None if word is None else parts.tokens.vouched(word, parts.clock())
-    return vouched or (request.client.host if request.client else "")
 
 
 async def check_login_scope(parts: AppDependencies, member: WorkspaceMember, body: RequestBody, action: str) -> None:

@@ -17,6 +17,7 @@ from cluster.basics.errors import AosError, Forbidden, Invalid
 from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.http.auth.guard import GuardedRoute, Me, audit_denial, parts_of
 from serve_apps.http.auth.permissions import READ, AccessRule, check_access
+from serve_apps.http.auth.request_limits import admit_member, class_of
 from serve_apps.http.auth.revocation import LongLived
 from serve_apps.http.mcp.offered_tools import OFFERS, McpTool
 
@@ -126,6 +127,7 @@ async def _carried_out(request: Request, name: str, arguments: dict[str, Any]) -
         raise Invalid(f"there is no tool {name[:100]!r}; there are {', '.join(OFFERS)}")
     try:
         check_access(me, _access_rule(request, offer))
+        await admit_member(request, parts, me, class_of(offer.route, _access_rule(request, offer)))
         made = (await offer.run(_parse_arguments(offer, arguments), me, parts)).model_dump(mode="json")
     except Forbidden as error:
         await audit_denial(parts, me, f"mcp {name}", " ".join(offer.route), error)

@@ -9,10 +9,13 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 
 from cluster.basics.errors import AosError, Conflict, Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
+from cluster.state.limits.limit_errors import RateLimited
+from cluster.state.limits.rules import LimitedResource
 from serve_apps.agents.streams.encode import StreamChunk, StreamCursor, Verbosity, s4
 from serve_apps.agents.turn_ports import IncomingMessage, RunId
 from serve_apps.http.auth.guard import audit_denial, authorize_caller, check_age, parts_of, require_same_scope
 from serve_apps.http.auth.permissions import READ, SOCKET
+from serve_apps.http.auth.request_limits import admit_member, caller_of
 from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
@@ -34,7 +37,7 @@ SIGN_IN_SECONDS = 10.0
 CLOSING_SECONDS = 5.0  # between a turn's last chunk and its end
 CANCELLING_SECONDS = 6.0  # between asking a turn to end and closing it
 FAREWELL_SECONDS = 1.0  # for the last words to a client that may not be reading
-NOT_LET_IN = 4401  # 4000-4999 are for applications (RFC 6455 §7.4.2)
+NOT_LET_IN, TOO_MANY = 4401, 4429  # 4000-4999 are for applications (RFC 6455 §7.4.2)
 ALIVE = StreamChunk("status", "", {"heartbeat": True})
 
 
@@ -80,10 +83,19 @@ async def agent(socket: WebSocket) -> None:
     except (AosError, ValidationError, TimeoutError) as error:
         known = error if isinstance(error, AosError) else Unauthenticated("send {type: auth, token: ...} first")
         await _send_json(socket, s4(error_event(1, known), ""))
-        await socket.close(NOT_LET_IN, known.title[:100])
+        await socket.close(TOO_MANY if isinstance(known, RateLimited) else NOT_LET_IN, known.title[:100])
         return
     except WebSocketDisconnect:
         return
+    try:
+        async with parts.limits.stream(caller_of(entry.member)):
+            await _converse(socket, parts, entry)
+    except RateLimited as error:
+        await _send_json(socket, s4(error_event(1, error), ""))
+        await socket.close(TOO_MANY, error.title[:100])
+
+
+async def _converse(socket: WebSocket, parts: AppDependencies, entry: AuthenticatedCaller) -> None:
     talk = SocketConversation(socket, parts, entry)
     try:
         async with first_of(talk.hear_all(), talk.ended()) as (hearing, _):
@@ -159,6 +171,7 @@ class SocketConversation:
             if self._turn is not None:
                 await asyncio.wait({self._turn}, timeout=CLOSING_SECONDS)
             await self.end()
+            await admit_member(self._socket, self._parts, self._me, LimitedResource.CHAT)
             self._over = False
             self._turn = asyncio.create_task(self._run_turn(message, verbosity, said.stream))
         elif said.type == "ping":
@@ -234,7 +247,7 @@ async def _authorize_socket(socket: WebSocket, parts: AppDependencies, offered: 
         if first["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(first.get("code", 1000))
         token = SignIn.model_validate_json(first.get("text") or "").token
-    return await authorize_caller(socket, parts, (SOCKET, PATH), READ, token)
+    return await authorize_caller(socket, parts, (SOCKET, PATH), READ, token, LimitedResource.READS)
 
 
 def _parse_message(text: str) -> SignIn | SocketMessage | SocketCommand:

@@ -16,8 +16,9 @@ from serve_apps.http.auth.external_sign_in import admit, record_refusal, tenant_
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient, DirectoryPerson, PasswordRefused
 from serve_apps.http.auth.ldap.directory_entry import fold_login, fold_name
-from serve_apps.http.auth.login_routes import WrongCredentials, check_login_scope, client_address, start_session
+from serve_apps.http.auth.login_routes import WrongCredentials, check_login_scope, start_session
 from serve_apps.http.auth.permissions import PUBLIC, TENANT
+from serve_apps.http.auth.request_limits import client_address
 from serve_apps.http.auth.sign_in_problems import SignInRefused, UnknownProvider
 from serve_apps.http.auth.throttle import GuessLimiter
 from serve_apps.http.deps import AppDependencies

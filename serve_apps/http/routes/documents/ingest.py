@@ -11,6 +11,8 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
 from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.limits.limit_errors import RateLimited
+from cluster.state.limits.rules import LimitedResource
 from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
 from configs.sections import ChunkStrategy
 from pipelines.documents.document import Status, document_id
@@ -20,6 +22,7 @@ from pipelines.documents.store.library import NewUpload
 from pipelines.documents.store.page_quota import OverQuota, pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD, OPERATE
+from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import (
     AgentInQuery,
@@ -122,9 +125,9 @@ async def upload(
     about = (seen_by, tuple(_parse_tags(tags)), description, chunking_strategy)
     new = NewUpload(id_, origin, stored.location, filename, stored.kind, *about)
     try:
-        job = await _accept_upload(parts, me, new, agent, read_in)
+        job = await _accept_upload(parts, me, new, agent, read_in, file.size or 0)
     # Nothing was accepted; after any other end the job may exist and need the bytes.
-    except (DiskFull, NotFound, Overloaded):
+    except (DiskFull, NotFound, Overloaded, RateLimited):
         await asyncio.to_thread(parts.blobs.delete, stored.location)
         raise
     status = await _wait_for_status(parts, me, job, new.document, wait)
@@ -189,7 +192,7 @@ async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
 
 
 async def _accept_upload(
-    parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None, languages: Sequence[str]
+    parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None, languages: Sequence[str], size: int
 ) -> JobId:
     """The document becomes visible, is linked and gets its job, all or nothing."""
     file = {"origin": new.origin, "filename": new.filename, "location": new.location}
@@ -197,6 +200,8 @@ async def _accept_upload(
     payload |= {"tags": list(new.tags), "readers": list(new.readers)}
     payload |= {"ocr": list(languages)} if languages else {}
     async with parts.audited(me, "document.upload", new.document, {"filename": new.filename}) as tx:
+        await parts.limits.take(tx, caller_of(me), me.scope, LimitedResource.UPLOAD_BYTES, size)
+        await parts.limits.require_job(tx, caller_of(me))
         await parts.library.announce(tx, me.scope, new)
         if new.chunk_strategy is not None:
             await ChunkStrategies(parts.database).change_document(tx, me.scope, new.document, new.chunk_strategy)

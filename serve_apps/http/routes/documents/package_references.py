@@ -18,6 +18,7 @@ from pipelines.documents.document import DocumentId, FailureReason, document_id
 from pipelines.documents.ingest.job_plan import SURVEY
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.library import NewUpload, StoredBytes
+from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import FileRefused
 from serve_apps.http.routes.documents.uploads import clean_name, store_upload
@@ -95,6 +96,7 @@ async def enqueue_references(
     if not files:
         return next((JobId(one.job) for one in references if one.job is not None), None)
     payload = {"files": files, "agent_id": agent, "description": "", "tags": [f"skill:{name}"], "readers": []}
+    await parts.limits.require_job(tx, caller_of(me))
     job = await parts.jobs.enqueue(tx, me.scope, "upload", JobLane.SMALL, payload)
     units = [WorkUnit(one["origin"], one["origin"], payload=one) for one in files]
     await parts.jobs.expect(tx, JobLease(job.job, me.scope, fence=0), SURVEY, units)  # as an upload does

@@ -26,6 +26,7 @@ from pipelines.documents.store.reading_options import (
 from pipelines.documents.store.revisions import VersionRevisions
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD
+from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import ChunkStrategyField, DocumentInPath, IdempotencyKey, Name, RequestBody, Text
 from serve_apps.http.problems import FileChanged
@@ -189,6 +190,7 @@ async def _enqueue_reading(
         payload = {**told, "files": [file], "refresh": True}
         job = await parts.jobs.enqueue(tx, me.scope, "process", JobLane.SMALL, payload, key, request)
         if job.fresh:
+            await parts.limits.require_job(tx, caller_of(me), added=1)
             await VersionRevisions(parts.database).refuse_while_read(tx, me.scope, document, job.job)
             if "encoding" in told:
                 await parts.library.set_encoding(tx, me.scope, document, told["encoding"])

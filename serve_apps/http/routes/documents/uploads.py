@@ -17,10 +17,12 @@ from cluster.basics.errors import Invalid, TooLarge
 from cluster.state.db.postgres import Transaction
 from cluster.state.identity.groups import is_group_name
 from cluster.state.identity.identity import WorkspaceMember
+from cluster.state.limits.rules import LimitedResource
 from cluster.state.work.jobs import EnqueuedJob, JobId, JobLane
 from pipelines.documents.document import FailureReason, Unreadable, fingerprint_parts
 from pipelines.documents.sources.sniff import sniff_kind
 from pipelines.documents.store.blobs import BlobStore, Location
+from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import FileRefused, file_refusal
 from serve_apps.http.response_shapes import Started
@@ -156,9 +158,13 @@ async def start_job(
     also: Callable[[Transaction], Awaitable[None]] | None = None,
 ) -> Started:
     """Add a job, and write down who did; the same key is the same job. `also` is done with a new one, or neither is."""
+    if kind == "scan":
+        await parts.limits.require_left(caller_of(me), me.scope, LimitedResource.PAGES)
     async with parts.database.transaction(me.scope) as tx:
         job: EnqueuedJob = await parts.jobs.enqueue(tx, me.scope, kind, lane, payload, key)
         if job.fresh:
+            # With the job that was just added: one more than may wait or run undoes it.
+            await parts.limits.require_job(tx, caller_of(me), added=1)
             if also is not None:
                 await also(tx)
             await parts.audit.record(tx, me.scope, f"job.{kind}", job.job, detail=payload)

@@ -11,6 +11,7 @@ from cluster.state.work.jobs import JobLane
 from pipelines.documents.store.ocr_languages import MOST, OcrLanguages
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
+from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.fields import Name, RequestBody
 from serve_apps.http.routes.scans.scan_languages import list_installed
 
@@ -59,6 +60,7 @@ async def change_scan_languages(body: ScanLanguagesRequest, me: Me, parts: Its) 
         files = await OcrLanguages(parts.database).change(tx, scope, body.languages, there)
         if body.read_again and files:
             payload = {"files": files, "refresh": True}
+            await parts.limits.require_job(tx, caller_of(me))
             job = (await parts.jobs.enqueue(tx, me.scope, "upload", JobLane.BULK, payload)).job
         detail = {"languages": body.languages, "read_again": len(files) if job else 0}
         await parts.audit.record(tx, me.scope, "ocr.languages", me.scope.workspace, detail=detail)
