@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cluster.basics.storable import replace_unstorable
+from pipelines.documents.privacy.personal_data import mask_personal_data
 from serve_apps.agents.memory.injection import find_attempts
-from serve_apps.agents.memory.personal import mask_personal_data
 
 log = logging.getLogger(__name__)
 
