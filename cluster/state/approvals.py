@@ -15,6 +15,7 @@ from cluster.state.audit import AuditLog
 from cluster.state.canonical_json import action_digest, normalize_json
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, field_values
 from cluster.state.work.run_record import RunState
+from cluster.state.work.run_seals import RunSeals
 
 _ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
@@ -65,10 +66,25 @@ class ApprovalRequest:
 class ApprovalStore(SqlStore, queries="approvals.sql"):
     """Every statement about approvals; each decision is audited in its own transaction."""
 
-    def __init__(self, database: Database, audit: AuditLog) -> None:
-        """`audit` gets each decision."""
+    def __init__(self, database: Database, audit: AuditLog, seals: RunSeals | None = None) -> None:
+        """`audit` gets each decision. `seals`: of a masked run, rows hold and show placeholders, also in arguments that
+        somebody edits; what is bound by a digest is what they stand for.
+        """
         super().__init__(database)
-        self._audit = audit
+        self._audit, self._seals = audit, seals
+
+    async def plain(self, tx: Transaction, scope: Scope, run: str, arguments: Any) -> Any:
+        """Arguments with what their placeholders stand for."""
+        return arguments if self._seals is None else await self._seals.restore(tx, scope, run, arguments)
+
+    async def plain_arguments(self, scope: Scope, row: Row, arguments: Any) -> Any:
+        """Arguments that were edited, as the tool would get them."""
+        async with self._db.transaction(scope) as tx:
+            return await self.plain(tx, scope, str(row["run_id"]), arguments)
+
+    async def _stored(self, tx: Transaction, scope: Scope, run: str, arguments: Any) -> Jsonb:
+        arguments = normalize_json(arguments)
+        return Jsonb(arguments if self._seals is None else await self._seals.hide(tx, scope, run, arguments))
 
     async def show(self, scope: Scope, approval: str) -> Row:
         """One approval request. Raises NotFound where there is none."""
@@ -102,7 +118,8 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         """
         async with self._db.transaction(scope) as tx:
             row = await self._require_approval(tx, scope, approval)
-            chosen = normalize_json(row["arguments"] if arguments is None else arguments)
+            chosen = row["arguments"] if arguments is None else arguments
+            chosen = normalize_json(await self.plain(tx, scope, str(row["run_id"]), chosen))
             digest = action_digest(row["tool"], chosen)
             await self._record_decision(tx, scope, row, ApprovalCategory.APPROVAL, verdict, (chosen, digest), notes)
             detail = {"tool": row["tool"], "digest": digest, "edited": digest != row["digest"]}
@@ -134,7 +151,10 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         """
         values = {**scope.keys, "user": user, "session": as_uuid(session), "key": session}
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["question"], **values)
+            row = await tx.one(self._sql["question"], **values)
+            if row is not None:
+                row["decided_arguments"] = await self.plain(tx, scope, str(row["run_id"]), row["decided_arguments"])
+            return row
 
     async def reply(self, tx: Transaction, scope: Scope, approval: str, reply: str, lease_seconds: float) -> None:
         """Answer a question; whoever sends the answer reads along, so the run waits for them for as long as a lease.
@@ -153,7 +173,8 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
 
     async def request(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest) -> bool:
         """Put something before a person, once for each step; whether it is new."""
-        digest, arguments = action_digest(wanted.tool, wanted.arguments), Jsonb(normalize_json(wanted.arguments))
+        digest = action_digest(wanted.tool, wanted.arguments)
+        arguments = await self._stored(tx, scope, wanted.run, wanted.arguments)
         values = field_values(wanted) | _approval_values(scope, wanted.id) | {"digest": digest, "arguments": arguments}
         return bool(await tx.run(self._sql["request"], **values))
 
@@ -198,7 +219,8 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         run = {"run": row["run_id"], **scope.keys}
         held = await tx.one(self._sql["hold_run"], **run)
         values = _approval_values(scope, str(row["id"])) | {"category": category, "state": verdict, "digest": bound[1]}
-        values |= {"arguments": Jsonb(bound[0]), "reviewer": scope.user, "notes": notes}
+        arguments = await self._stored(tx, scope, str(row["run_id"]), bound[0])
+        values |= {"arguments": arguments, "reviewer": scope.user, "notes": notes}
         if await tx.one(self._sql["decide"], **values) is None:
             now = await self._require_approval(tx, scope, str(row["id"]))
             is_other = now["category"] != category

@@ -229,6 +229,7 @@ BODIES: dict[str, Any] = {
     "PUT /api/documents/{document_id}/readers": {"readers": []},
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
+    "POST /api/runs/{run_id}/unmask": {"reason": "somebody asked"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
     **{
         f"POST /api/{kind}/{{agent_id}}/academy/enrol": {"track": "integration", "quiz": QUIZ}

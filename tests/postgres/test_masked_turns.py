@@ -1,4 +1,4 @@
-"""Personal data in what people say: never in stored messages, and with `mask_messages` nowhere behind the way in."""
+"""Personal data in what people say: readable in no row, and with `mask_messages` nowhere behind the way in."""
 
 import json
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def rows_with(admin_dsn: str, at: Workplace, needle: str) -> list[str]:
 async def test_gv_04_what_is_masked_is_masked_in_the_journal_too(
     app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer, on: bool
 ) -> None:
-    """GV-04, MG-01: on, models and tools get it masked, so journal and replay hold no more than the messages do."""
+    """GV-04, MG-01: on, models and tools get it masked too; off, the journal has it sealed, and is replayed with it."""
     model.replies[:] = [Say(calls=(Use("calculator", {"expression": "6*7"}),)), Say("It is 42.")]
     masked = {"AOS_AGENTS_MASK_MESSAGES": "true"} if on else {}
     async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model, **masked) as at:
@@ -51,8 +51,8 @@ async def test_gv_04_what_is_masked_is_masked_in_the_journal_too(
         events = await at.tell(f"/chat Write to {MAIL} how much six times seven is", "s", history=earlier)
         told = json.dumps(at.model.chats[0].body["messages"])
         assert (MAIL in told) is (not on) and "[email]" in told  # history that a client sends is guarded in any case
-        found = rows_with(admin_dsn, at, MAIL)
-        assert "messages" not in found and (found == []) is on, found
+        assert rows_with(admin_dsn, at, MAIL) == []
+        assert ("run_steps" in rows_with(admin_dsn, at, "[EMAIL ")) is not on
         workshop = TurnRuntime(at.settings, at.base)
         assert (await workshop.replays.replay(at.ann, events[0].data["run_id"]))["same"] is True
 

@@ -150,6 +150,9 @@ EXPECTED = {
         GET /api/golden-sets/{set_id}
         POST /api/golden-sets/{set_id}/questions
     """,
+    "UNMASK": """
+        POST /api/runs/{run_id}/unmask
+    """,
     "KEYS": """
         POST /api/api-keys
         DELETE /api/api-keys/{key_id}

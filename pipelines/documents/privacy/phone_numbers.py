@@ -29,7 +29,7 @@ def is_phone(match: re.Match[str]) -> bool:
     """Seven to fifteen digits (E.164) that are no date; written with a country, or after a word about calling."""
     text = match["it"]
     digits = sum(char.isdecimal() for char in text)
-    if not 7 <= digits <= 15 or _DATE.match(text):
+    if not 7 <= digits <= 15 or _DATE.match(text.lstrip("(")):
         return False
     before = text_before(match, _NEAR)
     worded = _LETTER.search(before) is not None  # in a table of figures there is no word to look for

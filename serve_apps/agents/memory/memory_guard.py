@@ -1,9 +1,9 @@
 """Memory guard: masks personal data and quotes prompt injections before a text is stored.
 
 Only what is stored goes through here. The message of this turn reaches the model and the tools as the user wrote it,
-and its run's journal keeps what they got, for a run could not be resumed or replayed otherwise; with `mask_messages`
-it is masked before any of them sees it. What is told of it in later turns is what was stored. No setting turns that
-off.
+and its run's journal keeps what they got, sealed, for a run could not be resumed or replayed otherwise; with
+`mask_messages` it is masked before any of them sees it. What is told of it in later turns is what was stored. No
+setting turns that off.
 """
 
 import asyncio

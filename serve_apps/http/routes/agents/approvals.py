@@ -149,7 +149,8 @@ async def _apply_decision(parts: AppDependencies, me: WorkspaceMember, id_: str,
             if body.arguments is not None:
                 row = await parts.approvals.show(me.scope, id_)
                 if row["category"] == ApprovalCategory.APPROVAL:
-                    await check_arguments(parts, me, row, body.arguments)
+                    plain = await parts.approvals.plain_arguments(me.scope, row, body.arguments)
+                    await check_arguments(parts, me, row, plain)
             return await parts.approvals.decide(
                 me.scope, id_, ReviewVerdict.APPROVED, arguments=body.arguments, notes=body.notes
             )

@@ -1,0 +1,14 @@
+"""Parts that policies are kept and carried out with."""
+
+from dataclasses import dataclass
+
+from cluster.state.work.run_seals import RunSeals
+from serve_apps.governance.policy_store import PolicyStore
+
+
+@dataclass(frozen=True, slots=True)
+class GovernanceParts:
+    """Policies, and the seals of runs that they decide on."""
+
+    policies: PolicyStore
+    seals: RunSeals
