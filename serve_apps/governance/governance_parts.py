@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from cluster.state.work.run_seals import RunSeals
+from serve_apps.governance.policy_effects import PolicyEffects
 from serve_apps.governance.policy_store import PolicyStore
 
 
 @dataclass(frozen=True, slots=True)
 class GovernanceParts:
-    """Policies, and the seals of runs that they decide on."""
+    """Policies, what they would touch, and the seals of runs that they decide on."""
 
     policies: PolicyStore
+    effects: PolicyEffects
     seals: RunSeals

@@ -1,6 +1,8 @@
 """Policies as data: references to standards, actions on personal data by place, classes of data and their rules."""
 
+import re
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,16 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from cluster.basics.errors import Invalid, InvalidSettings
 from pipelines.documents.privacy.kinds import PersonalDataKind
 
-Place = Literal["documents", "answers", "memory", "journals", "traces"]
-Action = Literal["none", "mark", "mask"]
+Place = Literal["memory", "journals", "traces"]
+Action = Literal["none", "mask"]
 ACTIONS: Mapping[Place, tuple[Action, ...]] = {  # the weakest first
-    "documents": ("none", "mark", "mask"),
-    "answers": ("none", "mask"),
     "memory": ("mask",),
     "journals": ("none", "mask"),
     "traces": ("mask",),
 }
-_STRICTNESS: Mapping[Action, int] = {"none": 0, "mark": 1, "mask": 2}
 _Line = Annotated[str, Field(min_length=1, max_length=500)]
 _Word = Annotated[str, Field(min_length=2, max_length=100)]
 
@@ -29,6 +28,13 @@ class UnknownReference(Invalid):
 
     code = "unknown_reference"
     fix = "GET /api/data-governance/references lists them (aos governance references)."
+
+
+class InvalidPolicy(Invalid):
+    """A policy is not as policies are."""
+
+    code = "invalid_policy"
+    fix = "Compare it with configs/governance.yaml."
 
 
 class _Checked(BaseModel):
@@ -120,12 +126,43 @@ def read_governance(file: Path) -> GovernanceRules:
     return rules
 
 
-def strictest_action(place: Place, policies: Sequence[PolicyBody]) -> Action:
-    """What is done at a place under all these policies."""
+def effective_action(
+    place: Place, shipped: Sequence[PolicyBody], tenant: Sequence[PolicyBody], workspace: Sequence[PolicyBody]
+) -> Action:
+    """What is done at a place: as the tenant says, else as it is shipped, and stricter where the workspace is."""
+    base = _strictest(place, tenant) or _strictest(place, shipped) or ACTIONS[place][0]
+    own = _strictest(place, workspace) or base
+    return max(base, own, key=ACTIONS[place].index)
+
+
+def _strictest(place: Place, policies: Sequence[PolicyBody]) -> Action | None:
     said = [policy.pii[place] for policy in policies if place in policy.pii]
-    return max([ACTIONS[place][0], *said], key=lambda action: _STRICTNESS[action])
+    return max(said, key=ACTIONS[place].index) if said else None
 
 
 def parse_policy(body: Any) -> PolicyBody:
     """A policy as it is stored."""
     return PolicyBody.model_validate(body)
+
+
+def policy_of_request(body: Any) -> PolicyBody:
+    """A policy as somebody sends it. Raises InvalidPolicy: naming what is wrong first."""
+    try:
+        return PolicyBody.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InvalidPolicy(f"{place}: {first['msg']}" if place else first["msg"]) from None
+
+
+def classify(
+    classes: Sequence[DataClass], filename: str, text: str, finds: Mapping[PersonalDataKind, int]
+) -> DataClass | None:
+    """The class of the highest rank of which a text, the name of its file or its finds meet a rule; None: of none."""
+    lower, name = text.lower(), filename.lower()
+    for one in sorted(classes, key=lambda each: -each.rank):
+        words = any(re.search(rf"(?<!\w){re.escape(word.lower())}(?!\w)", lower) for word in one.keywords)
+        paths = any(fnmatch(name, pattern.lower()) for pattern in one.paths)
+        if words or paths or (one.pii and sum(finds.get(kind, 0) for kind in one.pii) >= one.least):
+            return one
+    return None

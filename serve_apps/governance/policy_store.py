@@ -9,12 +9,13 @@ from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
 from serve_apps.governance.policy_rules import (
+    ACTIONS,
     Action,
     GovernanceRules,
     Place,
     PolicyBody,
+    effective_action,
     parse_policy,
-    strictest_action,
 )
 
 
@@ -44,9 +45,16 @@ class PolicyStore(SqlStore, queries="policy_store.sql"):
             return await self._versions(tx, scope, policy)
 
     async def action(self, tx: Transaction, scope: Scope, place: Place) -> Action:
-        """The strictest action of all policies that hold for the workspace."""
-        stored = [parse_policy(row["body"]) for row in await self._current(tx, scope)]
-        return strictest_action(place, [*self.rules.policies, *stored])
+        """What is done at a place under all policies that hold for the workspace."""
+        rows = await self._current(tx, scope)
+        tenant = [parse_policy(row["body"]) for row in rows if row["workspace_id"] is None]
+        workspace = [parse_policy(row["body"]) for row in rows if row["workspace_id"] is not None]
+        return effective_action(place, self.rules.policies, tenant, workspace)
+
+    async def effective(self, scope: Scope) -> dict[Place, Action]:
+        """What is done at each place."""
+        async with self._db.transaction(scope) as tx:
+            return {place: await self.action(tx, scope, place) for place in ACTIONS}
 
     async def masks_journals(self, tx: Transaction, scope: Scope) -> bool:
         """Whether runs that begin now keep placeholders for personal data."""

@@ -54,6 +54,7 @@ from serve_apps.http.routes.operations import (
     deletion,
     golden,
     golden_runs,
+    governance,
     groups,
     health,
     metrics,
@@ -87,7 +88,7 @@ _ROUTES = (
         graph,
         tables,
     ),
-    *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
+    *(generations, golden, golden_runs, jobs, audit, governance, config, restarts, now, metrics),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, websocket),
 )
 ROUTERS: tuple[APIRouter, ...] = tuple(module.router for module in _ROUTES)

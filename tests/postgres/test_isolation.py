@@ -70,6 +70,7 @@ class Owned:
     entity: str
     user: str
     group: str
+    policy: str
 
 
 @pytest.fixture
@@ -151,6 +152,7 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         await furnish_graph(api, office, document),
         people[0]["id"],
         (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
+        (await client.post("/api/data-governance/policies", json=POLICY)).json()["policy"]["id"],
     )
 
 
@@ -210,6 +212,7 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
     return run, approval
 
 
+POLICY = {"name": SECRET, "body": {"pii": {"journals": "mask"}}, "tenant_wide": True}
 QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven turns"], "source": "vault.txt"}]}
 
 PAGE_SEEN = {"page_version": f"{'0' * 32}.0"}
@@ -219,6 +222,7 @@ QUERIES: dict[str, dict[str, str]] = {
     "GET /api/documents/{document_id}/access": {"email": "x@y.example"},
     "GET /api/auth/oidc/{provider}/start": {"challenge": "a" * 43, "return_to": "console"},
 }
+POLICY_OF_B = {"name": "of b", "body": {}}
 BODIES: dict[str, Any] = {
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
@@ -229,6 +233,7 @@ BODIES: dict[str, Any] = {
     "PUT /api/documents/{document_id}/readers": {"readers": []},
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
+    "PUT /api/data-governance/policies/{policy_id}": {**POLICY_OF_B, "version": 1},
     "POST /api/runs/{run_id}/unmask": {"reason": "somebody asked"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
     **{
@@ -283,6 +288,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{entity_id}": owned.entity,
         "{user_id}": owned.user,
         "{group_id}": owned.group,
+        "{policy_id}": owned.policy,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,

@@ -121,9 +121,15 @@ EXPECTED = {
         GET /api/jobs/{job_id}/failures
         GET /api/jobs/{job_id}/progress
         GET /api/jobs/about
+        GET /api/data-governance/references
+        GET /api/data-governance/policies
         GET /api/jobs/{job_id}/events
     """,
     "ADMINISTER": """
+        POST /api/data-governance/policies
+        GET /api/data-governance/policies/{policy_id}/versions
+        PUT /api/data-governance/policies/{policy_id}
+        DELETE /api/data-governance/policies/{policy_id}
         GET /api/users
         POST /api/credentials
         PATCH /api/credentials/{credential_id}
