@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from cluster.state.work.run_seals import RunSeals
+from pipelines.documents.privacy.policy_store import PolicyStore
 from serve_apps.governance.policy_effects import PolicyEffects
-from serve_apps.governance.policy_store import PolicyStore
 
 
 @dataclass(frozen=True, slots=True)

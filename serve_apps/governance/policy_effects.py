@@ -10,7 +10,7 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, SqlStore
 from pipelines.documents.privacy.kinds import PersonalDataKind
 from pipelines.documents.privacy.personal_data import find_personal_data
-from serve_apps.governance.policy_rules import DataClass, PolicyBody, classify
+from pipelines.documents.privacy.policy_rules import DataClass, PolicyBody, classify
 
 MOST_PAGES = 5_000  # pages that one dry run looks at
 BATCH = 200
@@ -42,11 +42,12 @@ class PolicyEffects(SqlStore, queries="policy_effects.sql"):
         super().__init__(database)
 
     async def effect(self, scope: Scope, body: PolicyBody) -> PolicyEffect:
-        """What a policy would touch in a workspace: pages and documents where it has classes, messages and their runs
+        """What a policy would touch in a workspace: pages and documents where it has classes or says
+        something of documents, messages and their runs
         where it says something of journals. Whoever the readers are: a rule holds for what its author may not read.
         """
         everybody, found = Scope.of_worker(scope.tenant, scope.workspace), PolicyEffect()
-        if body.classes:
+        if body.classes or "documents" in body.pii:
             await self._look_at_pages(everybody, body.classes, found)
         if "journals" in body.pii:
             async with self._db.transaction(everybody) as tx:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Role
-from serve_apps.governance.policy_rules import PolicyBody, effective_action
+from pipelines.documents.privacy.policy_rules import PolicyBody, effective_action
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import Api, Office
 from tests.fakes.model_server import ModelServer, serve_model
@@ -56,7 +56,8 @@ async def test_gv_03_every_policy_resolves_its_references(api: Api, admin: httpx
     made = await admin.post(POLICIES, json=policy(pii={"journals": "mask"}))
     assert made.status_code == 201, made.text
     listed = (await admin.get(POLICIES)).json()
-    assert listed["total"] == 3 and listed["effective"] == {"memory": "mask", "journals": "mask", "traces": "mask"}
+    effective = {"documents": "none", "memory": "mask", "journals": "mask", "traces": "mask"}
+    assert (listed["total"], listed["effective"]) == (3, effective)
     for one in listed["items"]:
         assert len(one["references_resolved"]) == len(one["references"]) > 0
         assert all(set(each) == {"standard", "title", "description"} for each in one["references_resolved"])
@@ -68,7 +69,7 @@ async def test_gv_03_every_policy_resolves_its_references(api: Api, admin: httpx
     "body",
     [
         {"pii": {"memory": "none"}},
-        {"pii": {"documents": "mask"}},
+        {"pii": {"answers": "mask"}},
         {"classes": [{"name": "secret", "rank": 1}, {"name": "secret", "rank": 2}]},
         {"classes": [{"name": "secret", "rank": -1}]},
         {"surprise": 1},

@@ -12,6 +12,9 @@ create table run_secrets (
     unique (run_id, label)
 );
 
+-- Finds of personal data on a page by kind; null where no policy wanted them counted when it was read.
+alter table pages add column personal_data jsonb;
+
 -- Policies of a tenant, or of one of its workspaces. A change is another version, and the last one counts; one that is
 -- taken away is a version too, which is no longer active.
 create table governance_policies (

@@ -11,8 +11,14 @@ from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
+from pipelines.documents.privacy.policy_rules import (
+    DataClass,
+    PolicyBody,
+    StandardReference,
+    parse_policy,
+    policy_of_request,
+)
 from serve_apps.governance.policy_effects import PolicyEffect
-from serve_apps.governance.policy_rules import DataClass, PolicyBody, StandardReference, parse_policy, policy_of_request
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import ADMINISTER, READ
 from serve_apps.http.deps import AppDependencies

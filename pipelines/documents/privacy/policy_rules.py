@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,13 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from cluster.basics.errors import Invalid, InvalidSettings
 from pipelines.documents.privacy.kinds import PersonalDataKind
 
-Place = Literal["memory", "journals", "traces"]
-Action = Literal["none", "mask"]
+Place = Literal["documents", "memory", "journals", "traces"]
+Action = Literal["none", "mark", "mask"]
 ACTIONS: Mapping[Place, tuple[Action, ...]] = {  # the weakest first
+    "documents": ("none", "mark", "mask"),
     "memory": ("mask",),
     "journals": ("none", "mask"),
     "traces": ("mask",),
 }
+SHIPPED = Path(str(files("configs"))) / "governance.yaml"
 _Line = Annotated[str, Field(min_length=1, max_length=500)]
 _Word = Annotated[str, Field(min_length=2, max_length=100)]
 
@@ -115,7 +118,7 @@ class GovernanceRules(_Checked):
         return [known[one] for one in ids]
 
 
-def read_governance(file: Path) -> GovernanceRules:
+def read_governance(file: Path = SHIPPED) -> GovernanceRules:
     """The shipped rules. Raises InvalidSettings where the file is none, or names a standard that it does not have."""
     try:
         rules = GovernanceRules.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))

@@ -8,7 +8,7 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
-from serve_apps.governance.policy_rules import (
+from pipelines.documents.privacy.policy_rules import (
     ACTIONS,
     Action,
     GovernanceRules,
@@ -59,6 +59,10 @@ class PolicyStore(SqlStore, queries="policy_store.sql"):
     async def masks_journals(self, tx: Transaction, scope: Scope) -> bool:
         """Whether runs that begin now keep placeholders for personal data."""
         return await self.action(tx, scope, "journals") == "mask"
+
+    async def of_documents(self, tx: Transaction, scope: Scope) -> Action:
+        """What is done with personal data on pages that are read from now on."""
+        return await self.action(tx, scope, "documents")
 
     async def add(
         self, tx: Transaction, scope: Scope, policy: UUID, name: str, body: PolicyBody, *, tenant_wide: bool
