@@ -8,7 +8,16 @@ from serve_apps.ui.kit.html import SafeHtml
 from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.kit.problem import ProblemReport
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials, user_groups
+from serve_apps.ui.system import (
+    audit_page,
+    config,
+    models,
+    people,
+    policies,
+    restart_banner,
+    skill_credentials,
+    user_groups,
+)
 from serve_apps.ui.system.forms import ActForm, field_complaints, refusal_view, secret_shown_once
 from serve_apps.ui.system.page import SECTIONS, chosen_section, find_act, offered_sections, parse_query
 from serve_apps.ui.system.section import api_route, page_query
@@ -58,6 +67,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "credentials": Role.OPERATOR,
         "schedules": Role.VIEWER,
         "audit": Role.ADMIN,
+        "policies": Role.ADMIN,
         "tenants": Role.VIEWER,
     }
     assert [one.id for one in offered_sections(role)] == [
@@ -267,3 +277,23 @@ def test_groups_are_shown_escaped_and_changed_by_administrators_of_the_tenant_on
     member = {"id": "u1", "email": "a@b.example", "disabled": True, "added_at": "2026-11-21T10:00:00Z"}
     inside = user_groups._group_view("g1", HOSTILE, {"items": [member], "total": 1}, {})
     assert "<script>" not in inside and "disabled" in inside and "Its name stays taken" in inside
+
+
+def test_gv_01_policies_are_shown_with_their_standards_and_escaped() -> None:
+    """GV-01, GV-03: only those that are not shipped can be retired."""
+    reference = {"standard": "GDPR", "title": "Regulation (EU) 2016/679", "description": HOSTILE}
+    one = {
+        **{"id": "p1", "version": 2, "name": HOSTILE, "reach": "workspace", "description": HOSTILE},
+        **{"pii": {"journals": "mask"}, "classes": [{"name": HOSTILE, "access": ""}], "created_at": None},
+        "references_resolved": [reference],
+    }
+    effective = {"documents": "mark", "journals": "mask"}
+    shown = policies.policy_list({"items": [one], "total": 1, "effective": effective})
+    assert "<script>" not in shown and "2016/679" in shown and "Retire" in shown and "version 2" in shown
+    plain = policies.policy_list({"items": [one | {"reach": "shipped"}], "total": 1, "effective": effective})
+    assert "Retire" not in plain and "mark" in plain
+    form = policies.new_policy_form(["gdpr", HOSTILE])
+    assert "<script>" not in form and "only tell what it would touch" in form
+    effect = {"pages_with_finds": 3, "pages_looked_at": 40, "complete": False, "messages": 5, "runs": 2}
+    assert "3 of 40 pages and 5 messages of 2 runs" in policies.effect_note(effect)
+    assert "more pages than were looked at" in policies.effect_note(effect)
