@@ -1,5 +1,6 @@
 """Personal data in what people say: readable in no row, and with `mask_messages` nowhere behind the way in."""
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ import psycopg
 import pytest
 
 from cluster.models.messages import ModelMessage
+from cluster.state.rotation import rotate_keys
+from cluster.state.vault import UnopenableSecret, key_file, vault_of
 from serve_apps.wiring.agents import TurnRuntime
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say, Use
@@ -67,3 +70,18 @@ async def test_me_06_what_an_agent_says_it_will_remember_is_known_at_once(
         await at.tell("/chat Which name has it?", "second")
         told = json.dumps(at.model.chats[-1].body["messages"])
         assert "the pump is called Berta" in told and len(at.model.chats) == 2
+
+
+async def test_gv_04_a_rotated_key_still_opens_what_was_sealed_of_a_run(
+    app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer
+) -> None:
+    """GV-04: values of runs are sealed anew like all other secrets; without any key a run is refused, not guessed."""
+    async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model) as at:
+        (run,) = {event.data["run_id"] for event in await at.tell(f"/chat I am {MAIL}.") if "run_id" in event.data}
+        done = await rotate_keys(admin_dsn, vault_of(None, tmp_path), key_file(tmp_path), lambda *told: None)
+        assert done["run_secrets"].resealed == done["run_secrets"].total > 0 and not done["run_secrets"].failed
+        assert (await TurnRuntime(at.settings, at.base).replays.replay(at.ann, run))["same"] is True
+    lost = {"AOS_MODELS_VAULT_KEY": base64.b64encode(b"k" * 32).decode()}
+    async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model, **lost) as other:
+        with pytest.raises(UnopenableSecret):
+            await TurnRuntime(other.settings, other.base).replays.replay(at.ann, run)
