@@ -52,6 +52,7 @@ from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult, in_thread
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.ingest.vision_wiring import vision_step
+from pipelines.documents.privacy.log_lines import mask_log_lines
 from pipelines.documents.privacy.policy_rules import read_governance
 from pipelines.documents.privacy.policy_store import PolicyStore
 from pipelines.documents.store.blobs import FolderBlobs
@@ -90,6 +91,7 @@ class Worker:
     def __init__(self) -> None:
         """Connections are opened by the loops themselves, on the replica's event loop."""
         self._settings, self._rows = load_settings_and_rows()
+        mask_log_lines()
         self._snapshots = logs.follow_log_level(SettingsSnapshots(self._settings))
         answer_from_here(connect.liveness_folder(self._settings.state_dir), "worker")
         self._readers: list[DocumentReader] = []
