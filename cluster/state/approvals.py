@@ -8,12 +8,13 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, Unavailable
+from cluster.basics.errors import Conflict, Invalid, Unavailable
 from cluster.basics.ids import as_uuid, uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
 from cluster.state.canonical_json import action_digest, normalize_json
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, field_values
+from cluster.state.work.placeholders import placeholders_in
 from cluster.state.work.run_record import RunState
 from cluster.state.work.run_seals import RunSeals
 
@@ -41,6 +42,13 @@ class ReconcileVerdict(StrEnum):
     HAPPENED = "happened"  # with this result
     RUN = "run"  # it did not happen: run it
     GIVE_UP = "give_up"  # whatever it was, go on without
+
+
+class ForeignPlaceholder(Invalid):
+    """Edited arguments have a placeholder that the action did not have."""
+
+    code = "foreign_placeholder"
+    fix = "Use the placeholders of the arguments that were asked for, or write out what you mean."
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +86,15 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         return arguments if self._seals is None else await self._seals.restore(tx, scope, run, arguments)
 
     async def plain_arguments(self, scope: Scope, row: Row, arguments: Any) -> Any:
-        """Arguments that were edited, as the tool would get them."""
+        """Arguments that were edited or decided, as the tool gets them."""
         async with self._db.transaction(scope) as tx:
             return await self.plain(tx, scope, str(row["run_id"]), arguments)
+
+    async def _check_placeholders(self, tx: Transaction, scope: Scope, row: Row, arguments: Mapping[str, Any]) -> None:
+        """Whoever edits sends no value on that the action did not have: reading those needs a right of its own."""
+        foreign = placeholders_in(arguments) - placeholders_in(row["arguments"])
+        if foreign and self._seals is not None and await self._seals.is_masked(tx, scope, str(row["run_id"])):
+            raise ForeignPlaceholder(", ".join(sorted(foreign)))
 
     async def _stored(self, tx: Transaction, scope: Scope, run: str, arguments: Any) -> Jsonb:
         arguments = normalize_json(arguments)
@@ -115,9 +129,12 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         Raises:
             NotFound: no such approval in this scope.
             Conflict: it is decided or expired, its run does not wait, or it asks what has happened (`reconcile`).
+            ForeignPlaceholder: edited arguments have a placeholder that the action did not have.
         """
         async with self._db.transaction(scope) as tx:
             row = await self._require_approval(tx, scope, approval)
+            if arguments is not None:
+                await self._check_placeholders(tx, scope, row, arguments)
             chosen = row["arguments"] if arguments is None else arguments
             chosen = normalize_json(await self.plain(tx, scope, str(row["run_id"]), chosen))
             digest = action_digest(row["tool"], chosen)

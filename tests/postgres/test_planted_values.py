@@ -109,6 +109,9 @@ async def converse(api: Api, office: Office, model: ModelServer) -> list[UUID]:
         assert answer.status_code in (200, 202), answer.text
         (approval,) = (await boss.get("/api/approvals", params={"state": "pending"})).json()["items"]
         assert "[CARD " in json.dumps(approval["arguments"])
+        foreign = {"decision": "approve", "arguments": {"url": "http://127.0.0.1:9/[EMAIL 999]"}}
+        refused = await boss.post(f"/api/approvals/{approval['id']}", json=foreign)
+        assert (refused.status_code, refused.json()["code"]) == (422, "foreign_placeholder"), refused.text
         edited = {**approval["arguments"], "url": "http://127.0.0.1:9/edited"} if number % 2 else None
         decision = {"decision": "approve", "arguments": edited}
         decided = await boss.post(f"/api/approvals/{approval['id']}", json=decision)

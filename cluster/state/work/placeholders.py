@@ -1,5 +1,6 @@
 """Placeholders for personal data in JSON: `[EMAIL 1]` for a value, the same one wherever the value stands in a run."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -142,6 +143,11 @@ def _value_forms(value: str) -> set[str]:
     """How a value may be written elsewhere in the run: in a URL, or a number without what separates its groups."""
     bare = _GROUPED.sub("", value)
     return {value, quote(value), quote_plus(value), bare if bare.isdecimal() else value}
+
+
+def placeholders_in(value: Any) -> set[str]:
+    """What looks like a placeholder anywhere in a JSON value."""
+    return set(_LABEL.findall(json.dumps(value, ensure_ascii=False)))
 
 
 def _is_word(char: str) -> bool:

@@ -61,6 +61,11 @@ class RunSeals(SqlStore, queries="run_seals.sql"):
         made = await self._placeholders(tx, scope, run)
         return value if made is None else normalize_json(made.restore(value))
 
+    async def is_masked(self, tx: Transaction, scope: Scope, run: str) -> bool:
+        """Whether placeholders in a run's rows stand for something."""
+        rows = await tx.all(self._sql["known"], **scoped_id(scope, "run", run))
+        return bool(rows) and bool(rows[0]["masked"])
+
     async def values(self, tx: Transaction, scope: Scope, run: str) -> Mapping[str, Any]:
         """What stands for each placeholder of a run. Raises as `restore`."""
         rows = await tx.all(self._sql["known"], **scoped_id(scope, "run", run))
