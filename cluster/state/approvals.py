@@ -96,9 +96,11 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         if foreign and self._seals is not None and await self._seals.is_masked(tx, scope, str(row["run_id"])):
             raise ForeignPlaceholder(", ".join(sorted(foreign)))
 
-    async def _stored(self, tx: Transaction, scope: Scope, run: str, arguments: Any) -> Jsonb:
-        arguments = normalize_json(arguments)
-        return Jsonb(arguments if self._seals is None else await self._seals.hide(tx, scope, run, arguments))
+    async def _stored(self, tx: Transaction, scope: Scope, run: str, arguments: Any, said: str) -> tuple[Jsonb, str]:
+        """Arguments and a text beside them, as their row has them."""
+        told = [normalize_json(arguments), said]
+        arguments, said = told if self._seals is None else await self._seals.hide(tx, scope, run, told)
+        return Jsonb(arguments), said
 
     async def show(self, scope: Scope, approval: str) -> Row:
         """One approval request. Raises NotFound where there is none."""
@@ -191,8 +193,9 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
     async def request(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest) -> bool:
         """Put something before a person, once for each step; whether it is new."""
         digest = action_digest(wanted.tool, wanted.arguments)
-        arguments = await self._stored(tx, scope, wanted.run, wanted.arguments)
+        arguments, reason = await self._stored(tx, scope, wanted.run, wanted.arguments, wanted.reason)
         values = field_values(wanted) | _approval_values(scope, wanted.id) | {"digest": digest, "arguments": arguments}
+        values["reason"] = reason
         return bool(await tx.run(self._sql["request"], **values))
 
     async def doubt(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest, approval: str | None) -> None:
@@ -236,7 +239,7 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         run = {"run": row["run_id"], **scope.keys}
         held = await tx.one(self._sql["hold_run"], **run)
         values = _approval_values(scope, str(row["id"])) | {"category": category, "state": verdict, "digest": bound[1]}
-        arguments = await self._stored(tx, scope, str(row["run_id"]), bound[0])
+        arguments, notes = await self._stored(tx, scope, str(row["run_id"]), bound[0], notes)
         values |= {"arguments": arguments, "reviewer": scope.user, "notes": notes}
         if await tx.one(self._sql["decide"], **values) is None:
             now = await self._require_approval(tx, scope, str(row["id"]))

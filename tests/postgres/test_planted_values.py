@@ -113,7 +113,7 @@ async def converse(api: Api, office: Office, model: ModelServer) -> list[UUID]:
         refused = await boss.post(f"/api/approvals/{approval['id']}", json=foreign)
         assert (refused.status_code, refused.json()["code"]) == (422, "foreign_placeholder"), refused.text
         edited = {**approval["arguments"], "url": "http://127.0.0.1:9/edited"} if number % 2 else None
-        decision = {"decision": "approve", "arguments": edited}
+        decision = {"decision": "approve", "arguments": edited, "notes": told}
         decided = await boss.post(f"/api/approvals/{approval['id']}", json=decision)
         assert decided.status_code == 200, decided.text
         assert planted_in(decided.text) == []
@@ -123,6 +123,8 @@ async def converse(api: Api, office: Office, model: ModelServer) -> list[UUID]:
             while (state := (await user.get(f"/api/runs/{runs[-1]}")).json()["state"]) != "completed":
                 assert state != "failed"
                 await asyncio.sleep(0.05)
+        thumb = await user.post(f"/api/runs/{runs[-1]}/feedback", json={"thumb": "up", "word": told})
+        assert thumb.status_code == 200 and planted_in(thumb.text) == []
     return runs
 
 

@@ -12,6 +12,7 @@ from cluster.state.db.postgres import Row
 from cluster.state.feedback import Thumb
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.run_record import RunState
+from serve_apps.agents.memory.memory_guard import masked
 from serve_apps.agents.streams.encode import StreamCursor, Verbosity, s3
 from serve_apps.agents.turn_ports import RunId
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
@@ -255,9 +256,9 @@ async def feedback(run_id: UUID, me: Me, parts: Its) -> FeedbackList:
 @router.post("/api/runs/{run_id}/feedback", dependencies=[READ])
 async def give(run_id: UUID, body: FeedbackRequest, me: Me, parts: Its) -> FeedbackShape:
     """Say what one thinks of an answer that one may read."""
-    run = await require_readable_run(me, parts, run_id)
+    run, word = await require_readable_run(me, parts, run_id), await masked(body.word)
     async with parts.audited(me, "run.feedback", str(run_id), {"thumb": body.thumb}) as tx:
-        given = await parts.feedback.give(tx, me.scope, str(run_id), body.thumb, body.word)
+        given = await parts.feedback.give(tx, me.scope, str(run_id), body.thumb, word)
     return _feedback_shape(me, run, given)
 
 
