@@ -17,6 +17,7 @@ from cluster.console.commands import (
     credential_commands,
     generation_commands,
     golden_commands,
+    governance_commands,
     graph_command,
     group_commands,
     limit_commands,
@@ -75,6 +76,7 @@ app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
 app.add_typer(group_commands.groups, name="groups")
 app.add_typer(limit_commands.limits, name="limits")
+app.add_typer(governance_commands.governance, name="governance")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 

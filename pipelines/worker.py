@@ -52,6 +52,9 @@ from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, HereStages, SurveyResult, in_thread
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.ingest.vision_wiring import vision_step
+from pipelines.documents.privacy.log_lines import mask_log_lines
+from pipelines.documents.privacy.policy_rules import read_governance
+from pipelines.documents.privacy.policy_store import PolicyStore
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
 
@@ -88,6 +91,7 @@ class Worker:
     def __init__(self) -> None:
         """Connections are opened by the loops themselves, on the replica's event loop."""
         self._settings, self._rows = load_settings_and_rows()
+        mask_log_lines()
         self._snapshots = logs.follow_log_level(SettingsSnapshots(self._settings))
         answer_from_here(connect.liveness_folder(self._settings.state_dir), "worker")
         self._readers: list[DocumentReader] = []
@@ -143,8 +147,11 @@ class Worker:
             await asyncio.to_thread(self._readers[at].warm_up)
         await self._loops[at].work(lane)
 
+    def _document_store(self, database: Database) -> DocumentStore:
+        return DocumentStore(database, PolicyStore(database, read_governance()).of_documents)
+
     def _build_loop(self, database: Database, embedder: Embedder, lane: JobLane, at: int) -> JobLoop:
-        settings, store, jobs = self._settings, DocumentStore(database), JobLedger(database)
+        settings, store, jobs = self._settings, self._document_store(database), JobLedger(database)
         reader = reader_of(lane, settings, self._pace)
         self._readers.append(reader)
         tokens = chunk_token_ends(settings.chunk, settings.embedding)

@@ -22,10 +22,12 @@ class Gateway:
     def __serve_build_asgi_app__(self) -> FastAPI:
         """Called by Serve once the replica is there."""
         # Serve finds the deployment in another process, which would take seconds to import all of it for nothing.
+        from pipelines.documents.privacy.log_lines import mask_log_lines
         from serve_apps.http.app import create_app
         from serve_apps.operations import OurCluster
         from serve_apps.wiring.http import build_app_dependencies
 
+        mask_log_lines()
         snapshots = logs.follow_log_level(SettingsSnapshots(load_with_rows()))
         settings = snapshots.view()
         models = handles.build_embedder(settings), handles.build_reranker(settings)

@@ -11,6 +11,7 @@ from cluster import connect, handles, logs
 from cluster.state.settings.settings_rows import load_with_rows
 from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.watch.answering import answer_from_here
+from pipelines.documents.privacy.log_lines import mask_log_lines
 from serve_apps.agents.intake.turn import load_scope
 from serve_apps.agents.streams.event_wire import Batch, RemoteCarrier, batch_events, load_incoming
 from serve_apps.agents.turn_ports import RunId, TurnPath
@@ -23,6 +24,7 @@ class Orchestrator:
 
     def __init__(self) -> None:
         """Connections are opened on the replica's event loop."""
+        mask_log_lines()
         snapshots = logs.follow_log_level(SettingsSnapshots(load_with_rows()))
         settings = snapshots.view()
         models = handles.build_embedder(settings), handles.build_reranker(settings)

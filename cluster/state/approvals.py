@@ -8,13 +8,15 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import Conflict, Unavailable
+from cluster.basics.errors import Conflict, Invalid, Unavailable
 from cluster.basics.ids import as_uuid, uuid_of
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
 from cluster.state.canonical_json import action_digest, normalize_json
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, field_values
+from cluster.state.work.placeholders import placeholders_in
 from cluster.state.work.run_record import RunState
+from cluster.state.work.run_seals import RunSeals
 
 _ENDED = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
@@ -42,6 +44,13 @@ class ReconcileVerdict(StrEnum):
     GIVE_UP = "give_up"  # whatever it was, go on without
 
 
+class ForeignPlaceholder(Invalid):
+    """Edited arguments have a placeholder that the action did not have."""
+
+    code = "foreign_placeholder"
+    fix = "Use the placeholders of the arguments that were asked for, or write out what you mean."
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
     """An action that somebody has to decide.
@@ -65,10 +74,33 @@ class ApprovalRequest:
 class ApprovalStore(SqlStore, queries="approvals.sql"):
     """Every statement about approvals; each decision is audited in its own transaction."""
 
-    def __init__(self, database: Database, audit: AuditLog) -> None:
-        """`audit` gets each decision."""
+    def __init__(self, database: Database, audit: AuditLog, seals: RunSeals | None = None) -> None:
+        """`audit` gets each decision. `seals`: of a masked run, rows hold and show placeholders, also in arguments that
+        somebody edits; what is bound by a digest is what they stand for.
+        """
         super().__init__(database)
-        self._audit = audit
+        self._audit, self._seals = audit, seals
+
+    async def plain(self, tx: Transaction, scope: Scope, run: str, arguments: Any) -> Any:
+        """Arguments with what their placeholders stand for."""
+        return arguments if self._seals is None else await self._seals.restore(tx, scope, run, arguments)
+
+    async def plain_arguments(self, scope: Scope, row: Row, arguments: Any) -> Any:
+        """Arguments that were edited or decided, as the tool gets them."""
+        async with self._db.transaction(scope) as tx:
+            return await self.plain(tx, scope, str(row["run_id"]), arguments)
+
+    async def _check_placeholders(self, tx: Transaction, scope: Scope, row: Row, arguments: Mapping[str, Any]) -> None:
+        """Whoever edits sends no value on that the action did not have: reading those needs a right of its own."""
+        foreign = placeholders_in(arguments) - placeholders_in(row["arguments"])
+        if foreign and self._seals is not None and await self._seals.is_masked(tx, scope, str(row["run_id"])):
+            raise ForeignPlaceholder(", ".join(sorted(foreign)))
+
+    async def _stored(self, tx: Transaction, scope: Scope, run: str, arguments: Any, said: str) -> tuple[Jsonb, str]:
+        """Arguments and a text beside them, as their row has them."""
+        told = [normalize_json(arguments), said]
+        arguments, said = told if self._seals is None else await self._seals.hide(tx, scope, run, told)
+        return Jsonb(arguments), said
 
     async def show(self, scope: Scope, approval: str) -> Row:
         """One approval request. Raises NotFound where there is none."""
@@ -99,10 +131,14 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         Raises:
             NotFound: no such approval in this scope.
             Conflict: it is decided or expired, its run does not wait, or it asks what has happened (`reconcile`).
+            ForeignPlaceholder: edited arguments have a placeholder that the action did not have.
         """
         async with self._db.transaction(scope) as tx:
             row = await self._require_approval(tx, scope, approval)
-            chosen = normalize_json(row["arguments"] if arguments is None else arguments)
+            if arguments is not None:
+                await self._check_placeholders(tx, scope, row, arguments)
+            chosen = row["arguments"] if arguments is None else arguments
+            chosen = normalize_json(await self.plain(tx, scope, str(row["run_id"]), chosen))
             digest = action_digest(row["tool"], chosen)
             await self._record_decision(tx, scope, row, ApprovalCategory.APPROVAL, verdict, (chosen, digest), notes)
             detail = {"tool": row["tool"], "digest": digest, "edited": digest != row["digest"]}
@@ -134,7 +170,10 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         """
         values = {**scope.keys, "user": user, "session": as_uuid(session), "key": session}
         async with self._db.transaction(scope) as tx:
-            return await tx.one(self._sql["question"], **values)
+            row = await tx.one(self._sql["question"], **values)
+            if row is not None:
+                row["decided_arguments"] = await self.plain(tx, scope, str(row["run_id"]), row["decided_arguments"])
+            return row
 
     async def reply(self, tx: Transaction, scope: Scope, approval: str, reply: str, lease_seconds: float) -> None:
         """Answer a question; whoever sends the answer reads along, so the run waits for them for as long as a lease.
@@ -153,8 +192,10 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
 
     async def request(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest) -> bool:
         """Put something before a person, once for each step; whether it is new."""
-        digest, arguments = action_digest(wanted.tool, wanted.arguments), Jsonb(normalize_json(wanted.arguments))
+        digest = action_digest(wanted.tool, wanted.arguments)
+        arguments, reason = await self._stored(tx, scope, wanted.run, wanted.arguments, wanted.reason)
         values = field_values(wanted) | _approval_values(scope, wanted.id) | {"digest": digest, "arguments": arguments}
+        values["reason"] = reason
         return bool(await tx.run(self._sql["request"], **values))
 
     async def doubt(self, tx: Transaction, scope: Scope, wanted: ApprovalRequest, approval: str | None) -> None:
@@ -198,7 +239,8 @@ class ApprovalStore(SqlStore, queries="approvals.sql"):
         run = {"run": row["run_id"], **scope.keys}
         held = await tx.one(self._sql["hold_run"], **run)
         values = _approval_values(scope, str(row["id"])) | {"category": category, "state": verdict, "digest": bound[1]}
-        values |= {"arguments": Jsonb(bound[0]), "reviewer": scope.user, "notes": notes}
+        arguments, notes = await self._stored(tx, scope, str(row["run_id"]), bound[0], notes)
+        values |= {"arguments": arguments, "reviewer": scope.user, "notes": notes}
         if await tx.one(self._sql["decide"], **values) is None:
             now = await self._require_approval(tx, scope, str(row["id"]))
             is_other = now["category"] != category

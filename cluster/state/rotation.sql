@@ -19,6 +19,16 @@ update llm_connections set sealed_key = %(fresh)s where id = %(id)s and sealed_k
 select count(*) as total, count(*) filter (where substring(sealed_key from 2 for 8) <> %(key)s) as old
 from llm_connections where sealed_key is not null;
 
+-- run_secrets: Envelopes of what stands for the placeholders of runs.
+select id, tenant_id, workspace_id, sealed from run_secrets
+where substring(sealed from 2 for 8) <> %(key)s and id > %(after)s::uuid order by id limit %(most)s;
+
+-- reseal_run_secrets: As for credentials.
+update run_secrets set sealed = %(fresh)s where id = %(id)s and sealed = %(before)s;
+
+-- count_run_secrets: As for credentials.
+select count(*) as total, count(*) filter (where substring(sealed from 2 for 8) <> %(key)s) as old from run_secrets;
+
 -- system_settings: The settings that are secrets.
 select key, value from system_settings where jsonb_typeof(value) = 'object' and value ? 'sealed' order by key;
 

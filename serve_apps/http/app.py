@@ -55,6 +55,7 @@ from serve_apps.http.routes.operations import (
     deletion,
     golden,
     golden_runs,
+    governance,
     groups,
     health,
     limits,
@@ -90,7 +91,7 @@ _ROUTES = (
         graph,
         tables,
     ),
-    *(generations, golden, golden_runs, jobs, audit, config, restarts, now, metrics),
+    *(generations, golden, golden_runs, jobs, audit, governance, config, restarts, now, metrics),
     *(discovery_routes, user_routes, group_routes, search_routes),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, protected_resource, websocket),
 )

@@ -39,6 +39,7 @@ from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
+from serve_apps.governance.governance_parts import GovernanceParts
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
@@ -123,6 +124,7 @@ class AppDependencies:
     conversations: ConversationStore
     memory: ConversationMemory
     approvals: ApprovalStore
+    governance: GovernanceParts
     schedules: ScheduleStore
     school: Academy
     erasure: DataEraser

@@ -46,6 +46,7 @@ from cluster.state.work.runs import RunLedger
 from cluster.state.work.schedules import Action
 from cluster.state.work.schedules_due import DueSchedules
 from configs.sections import Settings
+from pipelines.documents.privacy.log_lines import mask_log_lines
 from serve_apps.agents import approval
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.analytics.figures import TTL_SECONDS, MetricReader
@@ -74,6 +75,7 @@ from serve_apps.agents.turn.documents_path import DocumentsHandler
 from serve_apps.agents.turn.knowledge import AgentKnowledge
 from serve_apps.agents.turn.quotes import StoredPlaces
 from serve_apps.agents.turn_ports import TurnHandler, TurnPath
+from serve_apps.governance.governance_parts import GovernanceParts
 from serve_apps.retrieval.answers.answerer import DocumentAnswerer
 from serve_apps.retrieval.answers.stored_answers import StoredAnswers
 from serve_apps.retrieval.extraction.document_extractor import DocumentExtractor
@@ -82,6 +84,7 @@ from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from serve_apps.wiring.cache import CachedRetrieval, ClockSources, ModelHelpers, build_caching
+from serve_apps.wiring.governance import build_governance
 from serve_apps.wiring.search import RoutedWriter, search_of
 from serve_apps.wiring.skills import base_tools, build_skill_guard
 from skills.framework.catalogue import ToolCatalog
@@ -115,6 +118,7 @@ class Container:
     connections: ConnectionStore
     keyring: CredentialStore
     switchboard: ModelResolver
+    governance: GovernanceParts
     runs: RunLedger
     approvals: ApprovalStore
     skills: SkillStore
@@ -148,8 +152,7 @@ def build_container(
     connections file is wrong.
     """
     endpoints = resolve_endpoints(settings)
-    size = settings.postgres.pool_size + settings.postgres.max_overflow
-    database = Database(endpoints.postgres, size=size, timeout=settings.postgres.pool_timeout)
+    database = _database(settings, endpoints.postgres)
     redis = _redis_client(endpoints.redis)
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, vault = AuditLog(database), vault_of(settings.models.vault_key, settings.state_dir)
@@ -163,15 +166,15 @@ def build_container(
     writer = RoutedWriter(_model_router(settings, switchboard, database, limits), switchboard, agents)
     episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
-    sandbox = Sandbox(settings.sandbox)
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
     helpers = ModelHelpers(ASSISTANT.name, of_all)
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
-    opener = VaultOpener(database, audit, vault, _utc_now)
     tables = TableWorkbench(TableStore(database))
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
+    opener, sandbox = VaultOpener(database, audit, vault, _utc_now), Sandbox(settings.sandbox)
     around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables, extractor)
+    governance = build_governance(database, vault)
     return Container(
         database=database,
         redis=redis,
@@ -186,8 +189,9 @@ def build_container(
         connections=connections,
         keyring=CredentialStore(database, vault),
         switchboard=switchboard,
-        runs=RunLedger(database),
-        approvals=ApprovalStore(database, audit),
+        governance=governance,
+        runs=RunLedger(database, governance.seals),
+        approvals=ApprovalStore(database, audit, governance.seals),
         skills=SkillStore(database),
         sandbox=sandbox,
         tables=tables,
@@ -199,6 +203,11 @@ def build_container(
         upkeep=upkeep,
         limits=limits,
     )
+
+
+def _database(settings: Settings, conninfo: str) -> Database:
+    size = settings.postgres.pool_size + settings.postgres.max_overflow
+    return Database(conninfo, size=size, timeout=settings.postgres.pool_timeout)
 
 
 def _redis_client(url: str) -> Redis:
@@ -260,11 +269,13 @@ class TurnRuntime:
             say=asking(base.memory),
         )
         self.carrier = InProcessCarrier(self.runner)
-        self.replays = Replayer(RunQueries(base.database), handlers, base.tools.specs())
+        self.replays = Replayer(RunQueries(base.database, base.governance.seals), handlers, base.tools.specs())
 
     async def open(self) -> None:
-        """Begin to sweep; from now on no log line of a library shows a secret while it is open."""
+        """Begin to sweep; from now on no log line of a library shows a secret while it is open, and none of ours
+        personal data."""
         guard_output()
+        mask_log_lines()
         sweeps = (self.runner.sweep(self._stop), self.scheduler.sweep(self._stop))
         self._sweeps = tuple(asyncio.create_task(sweep) for sweep in sweeps)
 

@@ -177,7 +177,6 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),
         "answers": StoredAnswers(database),
         "switchover": IndexSwitchover(database),
-        "runs": RunQueries(database),
         "feedback": FeedbackStore(database),
         "schedules": ScheduleStore(database),
     }
@@ -197,6 +196,8 @@ def _shared_parts(base: Container) -> dict[str, Any]:
         "conversations": base.conversations,
         "memory": base.memory,
         "approvals": base.approvals,
+        "runs": RunQueries(base.database, base.governance.seals),
+        "governance": base.governance,
         "toolbox": base.tools,
         "skills": base.skills,
         "ground": base.fence.ground,

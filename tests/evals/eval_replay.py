@@ -190,7 +190,9 @@ async def record(
                 await base.agents.add(tx, scope, NewAgent(name, "Helps.", "Help.", config=config))
         await workshop.open()
         try:
-            bench = contract.Bench(way_in, RunQueries(base.database), base.approvals, model, site, scope)
+            bench = contract.Bench(
+                way_in, RunQueries(base.database, base.governance.seals), base.approvals, model, site, scope
+            )
             recorder, runs = Recorder(bench, admin, env), {}
             for case in replay_cases.cases(site):
                 try:
@@ -213,7 +215,7 @@ async def replay(
     """Replay all in another workshop, without and with another model."""
     asked = len(bench.model.requests), len(other.requests)
     async with shop(env) as (base, workshop, _):
-        kept, same, told = RunQueries(base.database), 0, set()
+        kept, same, told = RunQueries(base.database, base.governance.seals), 0, set()
         await workshop.replays.replay(bench.scope, next(iter(runs.values())))
         before = len(connected.addresses)
         for case in replay_cases.cases(bench.site):

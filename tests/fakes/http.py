@@ -101,6 +101,7 @@ from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.search.query import SearchHit, SearchQuery, SearchResults
 from serve_apps.retrieval.tables.table_store import TableStore
 from serve_apps.retrieval.tables.table_workbench import TableWorkbench
+from serve_apps.wiring.governance import build_governance
 from skills.framework.credential_store import CredentialStore
 from skills.framework.skill_store import SkillStore
 from tests.fakes.crew import SHIPPED
@@ -280,6 +281,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         conversations=ConversationStore(database),
         memory=make_memory(database),
         approvals=ApprovalStore(database, AuditLog(database)),
+        governance=build_governance(database, vault),
         toolbox=Toolbox(),
         schedules=ScheduleStore(database),
         school=Academy(

@@ -233,7 +233,7 @@ async def siege(
     await workshop.open()
     try:
         way_in = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
-        yield Siege(way_in, base, where, scope, RunQueries(base.database), deeds)
+        yield Siege(way_in, base, where, scope, RunQueries(base.database, base.governance.seals), deeds)
     finally:
         await workshop.close()
         await base.close()

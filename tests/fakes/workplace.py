@@ -83,7 +83,7 @@ async def workplace(
     try:
         scopes = {role: scope_of(admin_dsn, office, role) for role in (Role.OPERATOR, Role.ADMIN)}
         turns = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
-        yield Workplace(office, base, turns, RunQueries(base.database), model, settings, scopes)
+        yield Workplace(office, base, turns, RunQueries(base.database, base.governance.seals), model, settings, scopes)
     finally:
         await workshop.close()
         await base.close()

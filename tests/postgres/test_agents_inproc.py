@@ -53,7 +53,7 @@ async def bench(
     try:
         yield contract.Bench(
             build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier)),
-            RunQueries(base.database),
+            RunQueries(base.database, base.governance.seals),
             base.approvals,
             model,
             site,

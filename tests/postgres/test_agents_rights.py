@@ -261,7 +261,7 @@ async def test_an_approved_call_of_somebody_disabled_meanwhile_is_not_made(
         try:
             way_in, runs = (
                 build_turn_intake(settings, base, dict.fromkeys(TurnPath, workshop.carrier)),
-                RunQueries(base.database),
+                RunQueries(base.database, base.governance.seals),
             )
             bench = Bench(way_in, runs, base.approvals, model, "", person(admin_dsn))
             events = await bench.tell("Read the gauge at the north gate.")

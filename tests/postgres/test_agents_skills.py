@@ -94,7 +94,7 @@ async def here(
     await workshop.open()
     try:
         way_in = build_turn_intake(settings, base, dict.fromkeys(TurnPath, workshop.carrier))
-        runs, scope = RunQueries(base.database), contract.person(admin_dsn)
+        runs, scope = RunQueries(base.database, base.governance.seals), contract.person(admin_dsn)
         yield Here(way_in, runs, base.approvals, model, "", scope, base, workshop)
     finally:
         await workshop.close()

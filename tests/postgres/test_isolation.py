@@ -70,6 +70,7 @@ class Owned:
     entity: str
     user: str
     group: str
+    policy: str
 
 
 @pytest.fixture
@@ -152,6 +153,7 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         await furnish_graph(api, office, document),
         people[0]["id"],
         (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
+        (await client.post("/api/data-governance/policies", json=POLICY)).json()["policy"]["id"],
     )
 
 
@@ -218,6 +220,7 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
     return run, approval
 
 
+POLICY = {"name": SECRET, "body": {"pii": {"journals": "mask"}}, "tenant_wide": True}
 QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven turns"], "source": "vault.txt"}]}
 
 PAGE_SEEN = {"page_version": f"{'0' * 32}.0"}
@@ -227,6 +230,7 @@ QUERIES: dict[str, dict[str, str]] = {
     "GET /api/documents/{document_id}/access": {"email": "x@y.example"},
     "GET /api/auth/oidc/{provider}/start": {"challenge": "a" * 43, "return_to": "console"},
 }
+POLICY_OF_B = {"name": "of b", "body": {}}
 BODIES: dict[str, Any] = {
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
@@ -242,6 +246,8 @@ BODIES: dict[str, Any] = {
     "PATCH /scim/v2/Groups/{group_id}": {"Operations": [{"op": "remove", "path": "members"}]},
     "PUT /api/limits/{subject_kind}/{subject}/{resource}": {"amount": 1, "window": "minute"},
     "POST /api/runs/{run_id}/feedback": {"thumb": "up"},
+    "PUT /api/data-governance/policies/{policy_id}": {**POLICY_OF_B, "version": 1},
+    "POST /api/runs/{run_id}/unmask": {"reason": "somebody asked"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
     **{
         f"POST /api/{kind}/{{agent_id}}/academy/enrol": {"track": "integration", "quiz": QUIZ}
@@ -296,6 +302,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{user_id}": owned.user,
         "{name}": "nobody",
         "{group_id}": owned.group,
+        "{policy_id}": owned.policy,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,

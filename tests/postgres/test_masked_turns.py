@@ -1,5 +1,6 @@
-"""Personal data in what people say: never in stored messages, and with `mask_messages` nowhere behind the way in."""
+"""Personal data in what people say: readable in no row, and with `mask_messages` nowhere behind the way in."""
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ import psycopg
 import pytest
 
 from cluster.models.messages import ModelMessage
+from cluster.state.rotation import rotate_keys
+from cluster.state.vault import UnopenableSecret, key_file, vault_of
 from serve_apps.wiring.agents import TurnRuntime
 from tests.fakes.model_server import ModelServer, serve_model
 from tests.fakes.model_wires import Say, Use
@@ -43,7 +46,7 @@ def rows_with(admin_dsn: str, at: Workplace, needle: str) -> list[str]:
 async def test_gv_04_what_is_masked_is_masked_in_the_journal_too(
     app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer, on: bool
 ) -> None:
-    """GV-04, MG-01: on, models and tools get it masked, so journal and replay hold no more than the messages do."""
+    """GV-04, MG-01: on, models and tools get it masked too; off, the journal has it sealed, and is replayed with it."""
     model.replies[:] = [Say(calls=(Use("calculator", {"expression": "6*7"}),)), Say("It is 42.")]
     masked = {"AOS_AGENTS_MASK_MESSAGES": "true"} if on else {}
     async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model, **masked) as at:
@@ -51,8 +54,8 @@ async def test_gv_04_what_is_masked_is_masked_in_the_journal_too(
         events = await at.tell(f"/chat Write to {MAIL} how much six times seven is", "s", history=earlier)
         told = json.dumps(at.model.chats[0].body["messages"])
         assert (MAIL in told) is (not on) and "[email]" in told  # history that a client sends is guarded in any case
-        found = rows_with(admin_dsn, at, MAIL)
-        assert "messages" not in found and (found == []) is on, found
+        assert rows_with(admin_dsn, at, MAIL) == []
+        assert ("run_steps" in rows_with(admin_dsn, at, "[EMAIL ")) is not on
         workshop = TurnRuntime(at.settings, at.base)
         assert (await workshop.replays.replay(at.ann, events[0].data["run_id"]))["same"] is True
 
@@ -67,3 +70,18 @@ async def test_me_06_what_an_agent_says_it_will_remember_is_known_at_once(
         await at.tell("/chat Which name has it?", "second")
         told = json.dumps(at.model.chats[-1].body["messages"])
         assert "the pump is called Berta" in told and len(at.model.chats) == 2
+
+
+async def test_gv_04_a_rotated_key_still_opens_what_was_sealed_of_a_run(
+    app_dsn: str, admin_dsn: str, redis_url: str, tmp_path: Path, model: ModelServer
+) -> None:
+    """GV-04: values of runs are sealed anew like all other secrets; without any key a run is refused, not guessed."""
+    async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model) as at:
+        (run,) = {event.data["run_id"] for event in await at.tell(f"/chat I am {MAIL}.") if "run_id" in event.data}
+        done = await rotate_keys(admin_dsn, vault_of(None, tmp_path), key_file(tmp_path), lambda *told: None)
+        assert done["run_secrets"].resealed == done["run_secrets"].total > 0 and not done["run_secrets"].failed
+        assert (await TurnRuntime(at.settings, at.base).replays.replay(at.ann, run))["same"] is True
+    lost = {"AOS_MODELS_VAULT_KEY": base64.b64encode(b"k" * 32).decode()}
+    async with workplace(app_dsn, admin_dsn, redis_url, tmp_path, model, **lost) as other:
+        with pytest.raises(UnopenableSecret):
+            await TurnRuntime(other.settings, other.base).replays.replay(at.ann, run)

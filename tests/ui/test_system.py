@@ -13,6 +13,7 @@ from serve_apps.ui.system import (
     config,
     models,
     people,
+    policies,
     rate_limits,
     restart_banner,
     skill_credentials,
@@ -68,6 +69,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "credentials": Role.OPERATOR,
         "schedules": Role.VIEWER,
         "audit": Role.ADMIN,
+        "policies": Role.ADMIN,
         "tenants": Role.VIEWER,
     }
     assert [one.id for one in offered_sections(role)] == [
@@ -286,3 +288,23 @@ def test_limits_are_shown_escaped_with_what_is_used_of_them() -> None:
     assert "There are no rules yet." in rate_limits._rules_view({"items": [], "defaults": {}})
     own = rate_limits._limit_table([rule | {"amount": 30.0, "used": 2.0, "name": ""}], changes=False)
     assert "Remove" not in own and "2 of 30" in own
+
+
+def test_gv_01_policies_are_shown_with_their_standards_and_escaped() -> None:
+    """GV-01, GV-03: only those that are not shipped can be retired."""
+    reference = {"standard": "GDPR", "title": "Regulation (EU) 2016/679", "description": HOSTILE}
+    one = {
+        **{"id": "p1", "version": 2, "name": HOSTILE, "reach": "workspace", "description": HOSTILE},
+        **{"pii": {"journals": "mask"}, "classes": [{"name": HOSTILE, "access": ""}], "created_at": None},
+        "references_resolved": [reference],
+    }
+    effective = {"documents": "mark", "journals": "mask"}
+    shown = policies.policy_list({"items": [one], "total": 1, "effective": effective})
+    assert "<script>" not in shown and "2016/679" in shown and "Retire" in shown and "version 2" in shown
+    plain = policies.policy_list({"items": [one | {"reach": "shipped"}], "total": 1, "effective": effective})
+    assert "Retire" not in plain and "mark" in plain
+    form = policies.new_policy_form(["gdpr", HOSTILE])
+    assert "<script>" not in form and "only tell what it would touch" in form
+    effect = {"pages_with_finds": 3, "pages_looked_at": 40, "complete": False, "messages": 5, "runs": 2}
+    assert "3 of 40 pages and 5 messages of 2 runs" in policies.effect_note(effect)
+    assert "more pages than were looked at" in policies.effect_note(effect)

@@ -128,11 +128,17 @@ EXPECTED = {
         GET /api/jobs/{job_id}/failures
         GET /api/jobs/{job_id}/progress
         GET /api/jobs/about
+        GET /api/data-governance/references
+        GET /api/data-governance/policies
         GET /api/jobs/{job_id}/events
     """,
     "ADMINISTER": """
         GET /api/documents/folder-readers
         PUT /api/documents/folder-readers
+        POST /api/data-governance/policies
+        GET /api/data-governance/policies/{policy_id}/versions
+        PUT /api/data-governance/policies/{policy_id}
+        DELETE /api/data-governance/policies/{policy_id}
         GET /api/users
         POST /api/credentials
         PATCH /api/credentials/{credential_id}
@@ -158,6 +164,9 @@ EXPECTED = {
         GET /api/golden-sets
         GET /api/golden-sets/{set_id}
         POST /api/golden-sets/{set_id}/questions
+    """,
+    "UNMASK": """
+        POST /api/runs/{run_id}/unmask
     """,
     "KEYS": """
         POST /api/api-keys

@@ -7,8 +7,9 @@ from typing import Any
 from cluster.basics.ids import as_uuid, scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.canonical_json import normalize_json
-from cluster.state.db.postgres import Row, SqlStore
+from cluster.state.db.postgres import Database, Row, SqlStore
 from cluster.state.work.run_record import RunEvent, RunState, RunStep, read_step
+from cluster.state.work.run_seals import RunSeals
 
 _EVERYTHING = 1_000_000_000
 
@@ -28,7 +29,12 @@ class RunRecording:
 
 
 class RunQueries(SqlStore, queries="run_queries.sql"):
-    """Reads; an executor writes through Runs instead."""
+    """Reads; an executor writes through Runs instead. Of a masked run only its recording has what was said."""
+
+    def __init__(self, database: Database, seals: RunSeals | None = None) -> None:
+        """`seals`: restore what a masked run said, for a replay."""
+        super().__init__(database)
+        self._seals = seals
 
     async def show(self, scope: Scope, run: str) -> Row:
         """The run with its totals. Raises NotFound where there is none."""
@@ -82,6 +88,12 @@ class RunQueries(SqlStore, queries="run_queries.sql"):
             row = await tx.required(f"run {run}", self._sql["journal"], **named)
             steps = await tx.all(self._sql["steps"], **named)
             events = await tx.all(self._sql["events_after"], stream=f"run:{run}", **values)
+            if self._seals is not None:
+                cells = [(row, "input"), *((step, key) for step in steps for key in ("request", "reply"))]
+                cells += [(event, "payload") for event in events]
+                plain = await self._seals.restore(tx, scope, run, [at[key] for at, key in cells])
+                for (at, key), value in zip(cells, plain, strict=True):
+                    at[key] = value
         told = tuple(RunEvent(e["seq"], e["type"], normalize_json(e["payload"])) for e in events)
         same = {key: row[key] for key in ("path", "seed", "fence")}
         begun = {"run": str(row["id"]), "state": RunState(row["state"]), "input": normalize_json(row["input"])}

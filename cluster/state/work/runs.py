@@ -11,7 +11,7 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.canonical_json import action_digest, normalize_json
-from cluster.state.db.postgres import Row, Transaction, field_values
+from cluster.state.db.postgres import Database, Row, Transaction, field_values
 from cluster.state.work.lease import LeaseLedger, worker_scope
 from cluster.state.work.run_record import (
     NewRun,
@@ -23,6 +23,7 @@ from cluster.state.work.run_record import (
     StepState,
     read_step,
 )
+from cluster.state.work.run_seals import RunSeals
 
 _DOUBTS = 20  # runs at a time of which somebody is asked what became of what they had begun
 
@@ -32,13 +33,22 @@ class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
 
     _lease_type = RunLease
 
+    def __init__(self, database: Database, seals: RunSeals | None = None) -> None:
+        """`seals`: keep personal data out of the rows; without them rows hold what was said."""
+        super().__init__(database)
+        self._seals = seals
+
     async def create(self, tx: Transaction, scope: Scope, run: NewRun, lease_seconds: float) -> None:
         """Add a run in the caller's transaction, beside the message that it answers.
 
         One that is attended and that nobody claims within the lease is interrupted.
         """
-        values = field_values(run) | scoped_id(scope, "run", run.id) | {"input": Jsonb(normalize_json(run.input))}
-        await tx.run(self._sql["create"], **values, user=scope.user, lease=lease_seconds)
+        stored, made = (run.input, None) if self._seals is None else await self._seals.begin(tx, scope, run.input)
+        values = field_values(run) | scoped_id(scope, "run", run.id) | {"input": Jsonb(normalize_json(stored))}
+        masked = made is not None
+        await tx.run(self._sql["create"], **values, user=scope.user, lease=lease_seconds, masked=masked)
+        if self._seals is not None and made is not None:
+            await self._seals.keep(tx, scope, run.id, made)
 
     async def claim(
         self, scope: Scope, run: str, owner: str, lease_seconds: float, *, attended: bool = True
@@ -79,15 +89,25 @@ class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
         async with self._db.transaction(scope) as tx:
             row = await tx.required(f"run {run}", self._sql["load"], **(named := scoped_id(scope, "run", run)))
             steps = await tx.all(self._sql["steps"], **named)
-        same = {key: row[key] for key in ("seed", "last_event", "outcome")}
-        begun = {"input": normalize_json(row["input"]), "state": RunState(row["state"])}
-        return RunJournal(**begun, **same, steps=tuple(map(read_step, steps)))
+            told = [[step["request"], step["reply"]] for step in steps]
+            begun, outcome, told = await self.restore(tx, scope, run, [row["input"], row["outcome"], told])
+        same = {"seed": row["seed"], "last_event": row["last_event"], "state": RunState(row["state"])}
+        plain = tuple(read_step(step | {"request": t[0], "reply": t[1]}) for step, t in zip(steps, told, strict=True))
+        return RunJournal(input=normalize_json(begun), outcome=outcome, steps=plain, **same)
+
+    async def restore(self, tx: Transaction, scope: Scope, run: str, value: Any) -> Any:
+        """A JSON value of a run's rows as it was said."""
+        return value if self._seals is None else await self._seals.restore(tx, scope, run, value)
+
+    async def _hide(self, tx: Transaction, scope: Scope, run: str, value: Any) -> Any:
+        return value if self._seals is None else await self._seals.hide(tx, scope, run, value)
 
     async def put_step(self, tx: Transaction, lease: RunLease, step: RunStep) -> None:
         """Write a step or the end of a started one, and what it cost."""
         values = field_values(step) | lease.values
-        values |= {"cost_usd": Decimal(str(step.cost_usd)), "request": Jsonb(step.request)}
-        values["reply"] = None if step.reply is None else Jsonb(step.reply)
+        request, reply = await self._hide(tx, lease.scope, lease.run, [step.request, step.reply])
+        values |= {"cost_usd": Decimal(str(step.cost_usd)), "request": Jsonb(request)}
+        values["reply"] = None if reply is None else Jsonb(reply)
         if await tx.run(self._sql["put_step"], **values) and step.state is not StepState.STARTED:
             await tx.run(self._sql["spent"], **values)
 
@@ -104,7 +124,8 @@ class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
         stream = {"stream": f"run:{lease.run}"} | lease.values
         if await tx.one(self._sql["open_stream"], **stream, first=seqs[0], last=seqs[-1]) is None:
             raise ValueError(f"run {lease.run} has no event before number {seqs[0]}")
-        types, payloads = [e.type for e in events], [Jsonb(e.payload) for e in events]
+        told = await self._hide(tx, lease.scope, lease.run, [event.payload for event in events])
+        types, payloads = [e.type for e in events], [Jsonb(payload) for payload in told]
         await tx.run(self._sql["put_events"], **stream, seqs=seqs, types=types, payloads=payloads)
 
     async def wait(self, tx: Transaction, lease: RunLease) -> None:
@@ -120,12 +141,13 @@ class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
         self, tx: Transaction, lease: RunLease, state: RunState, *, outcome: Any = None, error: Any = None
     ) -> None:
         """Give the run its end in a transaction that holds the lease; nothing of it waits for a person any more."""
+        outcome, error = await self._hide(tx, lease.scope, lease.run, [normalize_json(outcome), normalize_json(error)])
         await tx.run(
             self._sql["finish"],
             **lease.values,
             state=state,
-            outcome=None if outcome is None else Jsonb(normalize_json(outcome)),
-            error=None if error is None else Jsonb(normalize_json(error)),
+            outcome=None if outcome is None else Jsonb(outcome),
+            error=None if error is None else Jsonb(error),
         )
         await tx.run(self._sql["end_approvals"], **lease.values)
         if state is not RunState.COMPLETED:
@@ -182,7 +204,7 @@ class RunLedger(LeaseLedger[RunLease], queries="runs.sql"):
         named = scoped_id(scope, "run", run)
         for step in await tx.all(self._sql["begun"], **named):
             asked = {"id": str(uuid5(UUID(run), f"{step['seq']} reconcile")), "step": step["seq"], "tool": step["name"]}
-            digest = action_digest(step["name"], step["request"])
+            digest = action_digest(step["name"], await self.restore(tx, scope, run, step["request"]))
             arguments = Jsonb(normalize_json(step["request"]))
             await tx.run(self._sql["doubt"], **named, **asked, arguments=arguments, digest=digest)
 

@@ -1,7 +1,7 @@
 -- create: Add a run; one whose id is there already stays as it is.
-insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, attended, input, seed, lease_until)
+insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, attended, input, seed, masked, lease_until)
 values (%(run)s, %(tenant)s, %(workspace)s, %(session)s, %(agent)s, %(user)s, %(path)s, %(attended)s, %(input)s,
-    %(seed)s, clock_timestamp() + make_interval(secs => %(lease)s))
+    %(seed)s, %(masked)s, clock_timestamp() + make_interval(secs => %(lease)s))
 on conflict (id) do nothing;
 
 -- claim: Take one run by its id; nobody else may have it. Once unattended a run stays so.

@@ -12,6 +12,7 @@ from cluster.state.corpus import lock_corpus
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from configs.sections import ChunkSettings
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id, version_id
+from pipelines.documents.privacy.page_masks import DocumentPolicy, mark_page
 from pipelines.documents.store.chunk_strategies import ChosenStrategies, ChunkStrategies, with_strategy
 from pipelines.documents.store.encoding import code_of
 from pipelines.documents.store.kept_corrections import put_corrections
@@ -103,7 +104,9 @@ class StoredPage:
 class DocumentStore:
     """Statements about documents, versions and pages."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, policy: DocumentPolicy | None = None) -> None:
+        """`policy`: what is done with personal data on pages before they are stored; None for nothing."""
+        self._policy = policy
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
         self.revisions = VersionRevisions(database)
         self.members = MemberDocuments()
@@ -190,7 +193,9 @@ class DocumentStore:
         versions = sorted({stored.version for stored in pages})
         await lock_corpus(tx, scope)
         corrected = await put_corrections(tx, scope, [(one.version, one.page) for one in pages])
-        rows = [(version, page_to_json(page)) for version, page in corrected]
+        action = "none" if self._policy is None else await self._policy(tx, scope)
+        marked = [(version, *mark_page(page, action)) for version, page in corrected]
+        rows = [(version, page_to_json(page)) for version, page, _ in marked]
         await tx.run(self._sql["reread"], **scope.keys, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
@@ -202,6 +207,7 @@ class DocumentStore:
             failures=[None if row["failure"] is None else Jsonb(row["failure"]) for _, row in rows],
             ms=[row["ms"] for _, row in rows],
             readings=[Jsonb(options) if options else None for options in told],
+            finds=[None if finds is None else Jsonb(finds) for *_, finds in marked],
             **{f"{name}s": [row[name] for _, row in rows] for name in ("number", "text", "engine", "confidence")},
             **{name: [Jsonb(row[name]) for _, row in rows] for name in ("words", "attempts", "caveats")},
         )

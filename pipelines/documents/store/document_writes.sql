@@ -111,18 +111,19 @@ select exists (select 1 from units u join documents d on d.current_version = u.k
 -- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content. What a model has
 -- read on a page stays where the same reading, repeated, had no model to look at it.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence,
-                   attempts, ms, fingerprint, failure, caveats, reading)
+                   attempts, ms, fingerprint, failure, caveats, reading, personal_data)
 select p.version_id, p.number, p.id, v.document_id, v.tenant_id, v.workspace_id, p.text, p.words, p.engine,
-       p.confidence, p.attempts, p.ms, %(fingerprint)s, p.failure, p.caveats, p.reading
+       p.confidence, p.attempts, p.ms, %(fingerprint)s, p.failure, p.caveats, p.reading, p.finds
 from unnest(%(versions)s::text[], %(numbers)s::int[], %(ids)s::text[], %(texts)s::text[], %(words)s::jsonb[],
             %(engines)s::text[], %(confidences)s::real[], %(attempts)s::jsonb[], %(ms)s::int[], %(failures)s::jsonb[],
-            %(caveats)s::jsonb[], %(readings)s::jsonb[])
-    as p(version_id, number, id, text, words, engine, confidence, attempts, ms, failure, caveats, reading)
+            %(caveats)s::jsonb[], %(readings)s::jsonb[], %(finds)s::jsonb[])
+    as p(version_id, number, id, text, words, engine, confidence, attempts, ms, failure, caveats, reading, finds)
 join document_versions v on v.id = p.version_id and v.workspace_id = %(workspace)s
 on conflict (version_id, number) do update set
     text = excluded.text, words = excluded.words, engine = excluded.engine, confidence = excluded.confidence,
     attempts = excluded.attempts, ms = excluded.ms, fingerprint = excluded.fingerprint, failure = excluded.failure,
-    caveats = excluded.caveats, reading = excluded.reading, read_at = now(), revision = pages.revision + 1,
+    caveats = excluded.caveats, reading = excluded.reading,
+    personal_data = excluded.personal_data, read_at = now(), revision = pages.revision + 1,
     reviewed_at = case when pages.text = excluded.text then pages.reviewed_at end,
     reviewed_by = case when pages.text = excluded.text then pages.reviewed_by end
 where pages.engine not in ('vision', 'vision+human') or excluded.engine in ('vision', 'vision+human')

@@ -75,10 +75,11 @@ where v.document_id = %(document)s and v.workspace_id = %(workspace)s and d.id =
 
 -- carry: Take over pages that are not to be read again, with all that is known of their reading.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence, attempts,
-                   ms, fingerprint, failure, caveats, read_at, reading, revision, reviewed_at, reviewed_by)
+                   ms, fingerprint, failure, caveats, read_at, reading, revision, reviewed_at, reviewed_by,
+                   personal_data)
 select %(version)s, p.number, n.id, p.document_id, p.tenant_id, p.workspace_id, p.text, p.words, p.engine, p.confidence,
        p.attempts, p.ms, p.fingerprint, p.failure, p.caveats, p.read_at, p.reading, p.revision,
-       p.reviewed_at, p.reviewed_by
+       p.reviewed_at, p.reviewed_by, p.personal_data
 from unnest(%(numbers)s::int[], %(ids)s::text[]) as n(number, id)
 join pages p on p.version_id = %(base)s and p.workspace_id = %(workspace)s and p.number = n.number
 returning number;

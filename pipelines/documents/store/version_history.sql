@@ -26,5 +26,6 @@ where p.version_id = %(version)s and p.workspace_id = %(workspace)s and (not %(f
   and (not %(caveats)s or p.caveats <> '[]');
 
 -- page: One page of a version.
-select p.number, p.text, p.words, p.confidence, p.engine, p.attempts, p.ms, p.failure, p.caveats, p.read_at from pages p
-where p.version_id = %(version)s and p.number = %(number)s and p.workspace_id = %(workspace)s;
+select p.number, p.text, p.words, p.confidence, p.engine, p.attempts, p.ms, p.failure, p.caveats, p.read_at,
+       p.personal_data
+from pages p where p.version_id = %(version)s and p.number = %(number)s and p.workspace_id = %(workspace)s;

@@ -97,7 +97,8 @@ class LedgerRecorder:
         except NotFound:
             return None
         reviewer = None if row["reviewer"] is None else str(row["reviewer"])
-        return ApprovalDecision(row["state"], row["decided_arguments"], reviewer, row["execution"] != "none")
+        decided = await self._approvals.plain_arguments(self._lease.scope, row, row["decided_arguments"])
+        return ApprovalDecision(row["state"], decided, reviewer, row["execution"] != "none")
 
 
 def event_rows(events: Sequence[Event]) -> list[RunEvent]:

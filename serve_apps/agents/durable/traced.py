@@ -9,6 +9,8 @@ from typing import Any
 from cluster.basics.scope import Scope
 from cluster.basics.telemetry import REQUEST, OpenSpan, Telemetry, Value
 from cluster.models.messages import ChatRequest, ModelReply
+from cluster.state.work.placeholders import PlaceholderMap
+from pipelines.documents.privacy.personal_data import find_personal_data
 from serve_apps.agents.events import Event
 from serve_apps.agents.streams.cancellation import closing_stream
 from serve_apps.agents.turn_errors import ApprovalPending
@@ -47,12 +49,13 @@ class TracedOrchestrator:
 
 class TurnTracer:
     """Spans of one turn and of the effects below it. What a journal only remembers makes none: it happened in another
-    trace."""
+    trace. Texts in them have placeholders for personal data, the same one for a value in all spans of the turn."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         """No span is open yet."""
         self._telemetry = telemetry
         self._parent: str | None = None
+        self._placeholders = PlaceholderMap(find_personal_data, {})
 
     @contextmanager
     def trace_turn(self, turn: Turn) -> Iterator[Callable[[TurnOutcome], None]]:
@@ -73,11 +76,11 @@ class TurnTracer:
             "invoke_agent", turn.agent.name, above if isinstance(above, str) else None, attributes
         ) as mark:
             self._parent = mark.traceparent
-            self._telemetry.said(mark, "gen_ai.input.messages", [_genai_message("user", turn.message)])
+            self._said(mark, "gen_ai.input.messages", [_genai_message("user", turn.message)])
 
             def ended(outcome: TurnOutcome) -> None:
                 mark.set({"aos.outcome": outcome.finish_reason, "aos.confidence": outcome.confidence})
-                self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", outcome.answer)])
+                self._said(mark, "gen_ai.output.messages", [_genai_message("assistant", outcome.answer)])
 
             try:
                 yield ended
@@ -94,11 +97,11 @@ class TurnTracer:
             attributes = {"gen_ai.tool.name": name, "gen_ai.tool.type": "function", "gen_ai.tool.call.id": key}
             with self._telemetry.operation("execute_tool", name, self._parent, attributes) as mark:
                 mark.labels["gen_ai.tool.name"] = name
-                self._telemetry.said(mark, "gen_ai.tool.call.arguments", request)
-                yield partial(self._telemetry.said, mark, "gen_ai.tool.call.result")
+                self._said(mark, "gen_ai.tool.call.arguments", request)
+                yield partial(self._said, mark, "gen_ai.tool.call.result")
         elif kind == "retrieval":
             with self._telemetry.operation("retrieval", name, self._parent, {"gen_ai.data_source.id": name}) as mark:
-                self._telemetry.said(mark, "gen_ai.retrieval.query.text", request)
+                self._said(mark, "gen_ai.retrieval.query.text", request)
                 yield _discard
         else:
             with self._telemetry.span(f"{kind} {name}", self._parent, {}):
@@ -113,12 +116,12 @@ class TurnTracer:
             "gen_ai.request.max_tokens": request.max_tokens,
             "gen_ai.request.stream": True,
             "gen_ai.request.seed": request.seed,
-            "gen_ai.request.stop_sequences": request.stop or None,
+            "gen_ai.request.stop_sequences": self._placeholders.hide(request.stop) or None,
         }
         with self._telemetry.operation("chat", name, self._parent, attributes) as mark:
             seconds, waits = self._telemetry.stopwatch(), True
             said = [_genai_message(one.role, one.content) for one in request.messages]
-            self._telemetry.said(mark, "gen_ai.input.messages", said)
+            self._said(mark, "gen_ai.input.messages", said)
 
             def take(item: Said) -> None:
                 nonlocal waits
@@ -130,6 +133,10 @@ class TurnTracer:
 
             yield take
 
+    def _said(self, mark: OpenSpan, attribute: str, value: Any) -> None:
+        if self._telemetry.prompts:
+            self._telemetry.said(mark, attribute, self._placeholders.hide(value))
+
     def _annotate_reply(self, mark: OpenSpan, reply: ModelReply) -> None:
         mark.label("gen_ai.response.model", reply.model)
         mark.label("gen_ai.provider.name", reply.connection)
@@ -137,7 +144,7 @@ class TurnTracer:
         spent = {"aos.cost_usd": reply.cost_usd, "aos.fallbacks": len(reply.fallbacks)}
         mark.set({"gen_ai.response.finish_reasons": (reply.finish_reason,), **spent})
         self._telemetry.used(mark, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.cost_usd)
-        self._telemetry.said(mark, "gen_ai.output.messages", [_genai_message("assistant", reply.content)])
+        self._said(mark, "gen_ai.output.messages", [_genai_message("assistant", reply.content)])
 
 
 def _discard(_: Json) -> None:

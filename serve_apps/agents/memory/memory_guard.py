@@ -1,9 +1,9 @@
 """Memory guard: masks personal data and quotes prompt injections before a text is stored.
 
 Only what is stored goes through here. The message of this turn reaches the model and the tools as the user wrote it,
-and its run's journal keeps what they got, for a run could not be resumed or replayed otherwise; with `mask_messages`
-it is masked before any of them sees it. What is told of it in later turns is what was stored. No setting turns that
-off.
+and its run's journal keeps what they got, sealed, for a run could not be resumed or replayed otherwise; with
+`mask_messages` it is masked before any of them sees it. What is told of it in later turns is what was stored. No
+setting turns that off.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cluster.basics.storable import replace_unstorable
+from pipelines.documents.privacy.personal_data import mask_personal_data
 from serve_apps.agents.memory.injection import find_attempts
-from serve_apps.agents.memory.personal import mask_personal_data
 
 log = logging.getLogger(__name__)
 

@@ -59,6 +59,7 @@ BUILD = AccessRule(roles=BUILDERS)
 OPERATE = AccessRule(roles=OPERATORS)
 ADMINISTER = AccessRule(roles=ADMINS)
 OWN = AccessRule(roles=EVERYONE, person=True)
+UNMASK = AccessRule(roles=ADMINS, person=True)
 KEYS = AccessRule(roles=BUILDERS, person=True)
 AUDIT = AccessRule(roles=ADMINS, tenant_wide=True)
 PROVISION = AUDIT  # an identity provider holds a key of an administrator of the tenant

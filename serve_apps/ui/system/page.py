@@ -18,6 +18,7 @@ from serve_apps.ui.system import (
     keys,
     models,
     people,
+    policies,
     rate_limits,
     restart_banner,
     schedule_table,
@@ -38,6 +39,7 @@ SECTIONS: Final[Sequence[SystemSection]] = (
     skill_credentials.SECTION,
     schedule_table.SECTION,
     audit_page.SECTION,
+    policies.SECTION,
     tenants.SECTION,
 )
 LOOK_SECONDS: Final = 3.0

@@ -149,7 +149,7 @@ async def _apply_decision(parts: AppDependencies, me: WorkspaceMember, id_: str,
             if body.arguments is not None:
                 row = await parts.approvals.show(me.scope, id_)
                 if row["category"] == ApprovalCategory.APPROVAL:
-                    await check_arguments(parts, me, row, body.arguments)
+                    await _check_edited(parts, me, row, body.arguments)
             return await parts.approvals.decide(
                 me.scope, id_, ReviewVerdict.APPROVED, arguments=body.arguments, notes=body.notes
             )
@@ -160,6 +160,18 @@ async def _apply_decision(parts: AppDependencies, me: WorkspaceMember, id_: str,
             return await parts.approvals.reconcile(me.scope, id_, found, result=body.result, notes=body.notes)
         case _:
             assert_never(body.decision)
+
+
+async def _check_edited(parts: AppDependencies, me: WorkspaceMember, row: Row, arguments: dict[str, Any]) -> None:
+    """As `check_arguments`, of what placeholders stand for; what is wrong is told of the placeholders."""
+    try:
+        await check_arguments(parts, me, row, arguments)
+    except Invalid as wrong:
+        plain = await parts.approvals.plain_arguments(me.scope, row, arguments)
+        try:
+            await check_arguments(parts, me, row, plain)
+        except Invalid:
+            raise wrong from None
 
 
 async def check_arguments(parts: AppDependencies, me: WorkspaceMember, row: Row, arguments: dict[str, Any]) -> None:

@@ -12,10 +12,11 @@ from cluster.state.db.postgres import Row
 from cluster.state.feedback import Thumb
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.work.run_record import RunState
+from serve_apps.agents.memory.memory_guard import masked
 from serve_apps.agents.streams.encode import StreamCursor, Verbosity, s3
 from serve_apps.agents.turn_ports import RunId
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
-from serve_apps.http.auth.permissions import READ
+from serve_apps.http.auth.permissions import READ, UNMASK
 from serve_apps.http.fields import Limit, Name, Prose, RequestBody, Skip, storable_text
 from serve_apps.http.routes.agents.chat_shapes import STREAM, ChatReply
 from serve_apps.http.routes.agents.run_access import (
@@ -98,6 +99,27 @@ class ReplayRequest(RequestBody):
     prompt: Annotated[Prose | None, Field(description="A system prompt in place of the agent's.")] = None
 
 
+class UnmaskRequest(RequestBody):
+    """Why somebody reads what a run's placeholders stand for; the audit trail keeps it."""
+
+    reason: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=5, max_length=500), AfterValidator(storable_text)
+    ]
+
+
+class UnmaskedValue(BaseModel):
+    """A placeholder, and what stands for it in this run: a text or a number."""
+
+    placeholder: str
+    value: Any
+
+
+class UnmaskedValues(BaseModel):
+    """All of a run."""
+
+    items: list[UnmaskedValue]
+
+
 @router.get("/api/runs", dependencies=[READ])
 async def runs(
     me: Me,
@@ -152,6 +174,17 @@ async def resume(
         reading = StreamCursor(reading_of(last_event_id).seq)
         return await stream_turn(told, Verbosity.DEFAULT, s3, parts.pace.beat, reading)
     return ChatReply.of(await collect_turn(request, told))
+
+
+@router.post("/api/runs/{run_id}/unmask", dependencies=[UNMASK])
+async def unmask(run_id: UUID, body: UnmaskRequest, me: Me, parts: Its) -> UnmaskedValues:
+    """Read what the placeholders of a run stand for; each reading is a line of the audit trail."""
+    await require_readable_run(me, parts, run_id)
+    async with parts.database.transaction(me.scope) as tx:
+        values = await parts.governance.seals.values(tx, me.scope, str(run_id))
+        detail = {"reason": body.reason, "placeholders": len(values)}
+        await parts.audit.record(tx, me.scope, "run.unmask", str(run_id), detail=detail)
+    return UnmaskedValues(items=[UnmaskedValue(placeholder=label, value=value) for label, value in values.items()])
 
 
 @router.post("/api/runs/{run_id}/cancel", status_code=202, dependencies=[READ])
@@ -223,9 +256,9 @@ async def feedback(run_id: UUID, me: Me, parts: Its) -> FeedbackList:
 @router.post("/api/runs/{run_id}/feedback", dependencies=[READ])
 async def give(run_id: UUID, body: FeedbackRequest, me: Me, parts: Its) -> FeedbackShape:
     """Say what one thinks of an answer that one may read."""
-    run = await require_readable_run(me, parts, run_id)
+    run, word = await require_readable_run(me, parts, run_id), await masked(body.word)
     async with parts.audited(me, "run.feedback", str(run_id), {"thumb": body.thumb}) as tx:
-        given = await parts.feedback.give(tx, me.scope, str(run_id), body.thumb, body.word)
+        given = await parts.feedback.give(tx, me.scope, str(run_id), body.thumb, word)
     return _feedback_shape(me, run, given)
 
 

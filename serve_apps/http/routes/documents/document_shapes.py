@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from pipelines.documents.document import Status
 from pipelines.documents.ingest.remedies import find_remedy
@@ -101,6 +101,7 @@ class PageShape(BaseModel):
     ms: int
     failure: Failure | None
     caveats: list[CaveatShape]
+    personal_data: Annotated[dict[str, int] | None, Field(description="Finds by kind; null: nobody looked.")] = None
     read_at: datetime
     image: str
 

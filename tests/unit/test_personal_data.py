@@ -1,0 +1,95 @@
+"""Detection of personal data: each kind in several countries, and what only looks like it."""
+
+from itertools import islice
+
+import pytest
+
+from pipelines.documents.privacy.detection_rules import RULES
+from pipelines.documents.privacy.kinds import PersonalDataKind
+from pipelines.documents.privacy.personal_data import find_personal_data
+from tests.fakes.planted import plant_values
+
+
+def kinds_in(text: str) -> list[tuple[str, str]]:
+    return [(str(one.kind), text[one.start : one.end]) for one in find_personal_data(text)]
+
+
+def test_gv_04_values_of_many_countries_are_found_whole() -> None:
+    """GV-04: by checksum where there is one; 360 values that are made by the published rules."""
+    for planted in islice(plant_values(7), 360):
+        assert kinds_in(planted.said) == [(planted.kind, planted.value)], planted.said
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("codice fiscale RSSMRA85T10A562S", "RSSMRA85T10A562S"),
+        ("NIE X-1234567-L", "X-1234567-L"),
+        ("numéro 2 95 10 99 126 111 93 sur la carte", "2 95 10 99 126 111 93"),
+        ("AHV 756.9217.0769.85", "756.9217.0769.85"),
+        ("NI number AB 12 34 56 C", "AB 12 34 56 C"),
+        ("CURP BOXW310820HNERXN09", "BOXW310820HNERXN09"),
+        ("身份证 11010519491231002X", "11010519491231002X"),
+        ("personnummer 811228-9874", "811228-9874"),
+        ("RUT 12.531.909-2", "12.531.909-2"),
+        ("Steuer-ID: 36 574 261 809", "36 574 261 809"),
+        ("BSN 111222333", "111222333"),
+        ("NHS number 943 476 5870", "943 476 5870"),
+        ("Social Insurance Number 123-456-782", "123-456-782"),
+        ("my tax file number is 123 456 782", "123 456 782"),
+        ("rodné číslo 710319/2745", "710319/2745"),
+    ],
+)
+def test_gv_04_national_numbers_are_known_by_their_check_digits(text: str, value: str) -> None:
+    """GV-04: the examples that the states' own documents or their checkers give; one digit off, they are none."""
+    assert ("national_id", value) in kinds_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12345678A is a part, PESEL 44051401358, NHS number 943 476 5871, AHV 756.9217.0769.84",
+        "Order 111222333 and shipment 123456782 have come, 36574261809 are left",
+        "CVE-2024-12345, ISO 9001:2015, RFC 2822, 2024-10-01T12:30:45Z, sha 1234567890abcdef",
+        "http://host.example.com:8080/a@b, https://user@host.example.com/path",
+        "XX89370400440532013000 and DE8937040044053201300 are no IBANs",
+    ],
+)
+def test_numbers_that_prove_nothing_stay(text: str) -> None:
+    assert [one for one in kinds_in(text) if one[0] not in ("email", "phone")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Telefon: 030 1234567", "030 1234567"),
+        ("Mein Handy ist 0171 2345678", "0171 2345678"),
+        ("téléphone 01 23 45 67 89", "01 23 45 67 89"),
+        ("teléfono 912 345 678", "912 345 678"),
+    ],
+)
+def test_a_word_about_calling_counts_in_other_languages_too(text: str, value: str) -> None:
+    assert ("phone", value) in kinds_in(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("card 4111 1111 1111 1111 12/27", [("card", "4111 1111 1111 1111")]),
+        ("from ES91 2100 0418 4502 0005 1332 now", [("iban", "ES91 2100 0418 4502 0005 1332")]),
+        (
+            "DE89 3704 0044 0532 0130 00 AT61 1904 3002 3457 3201 soon",
+            [("iban", "DE89 3704 0044 0532 0130 00"), ("iban", "AT61 1904 3002 3457 3201")],
+        ),
+    ],
+)
+def test_what_stands_right_behind_a_number_does_not_hide_it(text: str, found: list[tuple[str, str]]) -> None:
+    """Words of four letters, an expiry date and the next number look like one more group."""
+    assert kinds_in(text) == found
+
+
+def test_a_hint_only_spares_time() -> None:
+    """What a rule finds by its pattern alone it finds through its hints and its crowd of digits too."""
+    for planted in islice(plant_values(11), 180):
+        alone = {one.kind for rule in RULES for one in rule.find_in(planted.said)}
+        assert alone >= {one.kind for one in find_personal_data(planted.said)} >= {PersonalDataKind(planted.kind)}
