@@ -158,6 +158,9 @@ EXPECTED = {
         GET /api/groups/{group_id}/members
         GET /api/documents/{document_id}/access
         GET /api/audit
+        GET /api/audit/verify
+        GET /api/audit/export
+        GET /api/audit/sinks
     """,
     "SYSTEM_STATE": """
         GET /api/admin/config
