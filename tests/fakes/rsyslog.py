@@ -5,6 +5,7 @@ import ipaddress
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -64,8 +65,7 @@ class Rsyslog:
         """Returns when it listens."""
         command = [PROGRAM, "-n", "-f", self.folder / "rsyslog.conf", "-i", self.folder / "rsyslog.pid"]
         (self.folder / "rsyslog.pid").unlink(missing_ok=True)  # a killed one leaves it behind
-        log = (self.folder / "rsyslog.log").open("ab")
-        self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        self.process = _spawn(command, self.folder / "rsyslog.log")
         for _ in range(200):
             assert self.process.poll() is None, (self.folder / "rsyslog.log").read_text()
             if any(one.laddr.port == self.port for one in psutil.Process(self.process.pid).net_connections()):
@@ -83,6 +83,11 @@ class Rsyslog:
     def clear(self) -> None:
         self.end(signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _spawn(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as said:
+        return subprocess.Popen(command, stdout=said, stderr=said)
 
 
 def issue_certificates(folder: Path, names: tuple[str, ...]) -> None:
