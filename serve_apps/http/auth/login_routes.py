@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from cluster.basics.errors import Invalid, Unauthenticated
+from cluster.state.db.postgres import Transaction
 from cluster.state.identity.identity import RefreshToken, SignInAgain, TokenReused, WorkspaceMember, secret_hash
 from configs.section import KNOWN_DEFAULT_SECRETS
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, audit_denial, require_same_scope
@@ -93,6 +94,8 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
         await parts.audit.denied(error.scope, "session.refresh", error.scope.user or "")
         raise
     await check_login_scope(parts, member, body, "session.refresh")
+    async with parts.audited(member, "session.refresh", member.user):
+        pass
     return _issue_tokens(parts, member, text)
 
 
@@ -141,12 +144,13 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     if body.new_password == body.current_password:
         raise Invalid("the new password is the old one")
     hashed = await parts.passwords.hash(body.new_password)
-    async with parts.audited(me, "password.change", me.user) as tx:
+    async with parts.audited(me, "password.change", me.user, {"new_session": True}) as tx:
         await parts.identity.change_password(tx, me, hashed)
     member = await parts.identity.member(me.tenant, me.user, me.workspace)
     if member is None:
         raise Unauthenticated
-    return await start_session(parts, member)
+    async with parts.database.transaction(member.scope) as tx:
+        return await _open_session(parts, tx, member)
 
 
 def check_password(text: str) -> None:
@@ -179,10 +183,14 @@ async def start_session(
     parts: AppDependencies, member: WorkspaceMember, detail: Mapping[str, Any] | None = None
 ) -> Session:
     """A new login: its tokens, and an entry in the audit trail with this detail."""
+    async with parts.audited(member, "session.begin", member.user, detail) as tx:
+        return await _open_session(parts, tx, member)
+
+
+async def _open_session(parts: AppDependencies, tx: Transaction, member: WorkspaceMember) -> Session:
     now, family = parts.clock(), uuid4()
     text, expires = parts.tokens.refresh(now)
-    async with parts.audited(member, "session.begin", member.user, detail) as tx:
-        await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
+    await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
     return _issue_tokens(parts, replace(member, session=str(family)), text)
 
 
