@@ -53,7 +53,7 @@ from serve_apps.retrieval.golden.measure import GoldenExaminer
 from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.golden.snapshot import LiveSnapshot
 from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
-from serve_apps.wiring.audit import build_audit_exporter
+from serve_apps.wiring.audit_collectors import build_audit_exporter
 
 
 def build_app_dependencies(

@@ -74,6 +74,8 @@ class ChainedEntry:
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> "ChainedEntry":
         """What `as_json` made, alone or as `unmapped` of an OCSF event. Raises ValueError where it is none."""
+        if not isinstance(found, Mapping):
+            raise ValueError("no entry of an audit trail: no JSON object")
         known = found.get("unmapped", found)
         try:
             moment = datetime.fromisoformat(known["at"])
