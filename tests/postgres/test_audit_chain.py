@@ -235,6 +235,19 @@ async def test_at_01_sinks_tell_how_far_they_are_by_tenant_and_in_metrics_and_he
     assert (await settled(stranger))["error"] is None
 
 
+async def test_the_last_entries_of_a_deleted_tenant_are_still_sent(api: Api, admin_dsn: str) -> None:
+    office = open_office(admin_dsn)
+    newest = await fill(api, office)
+    cursors = AuditCursors(api.parts.database)
+    (lease,) = await cursors.claim("siem", [office.scope.tenant], "one", 60)
+    await cursors.confirm(lease, 3)
+    await cursors.release(lease)
+    with psycopg.connect(admin_dsn) as owner:
+        owner.execute("delete from tenants where id = %s", (office.scope.tenant,))
+    (lease,) = await cursors.claim("siem", None, "one", 60)
+    assert [entry.seq for entry in await cursors.waiting(lease, 1_000)] == list(range(4, newest + 1))
+
+
 async def test_exporters_in_two_processes_never_send_the_same_at_once(
     api: Api, office: Office, admin: httpx.AsyncClient
 ) -> None:

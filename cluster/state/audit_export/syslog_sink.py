@@ -98,7 +98,7 @@ def _notified(secured: ssl.SSLSocket) -> bool:
     except ssl.SSLWantWriteError:
         return False
     except ssl.SSLWantReadError:
-        pass  # sent: what is waited for is the answer
+        return True  # sent: what is waited for is the answer
     except ssl.SSLEOFError as error:
         if error.reason != "UNEXPECTED_EOF_WHILE_READING":  # the connection ended where we read, having sent
             raise

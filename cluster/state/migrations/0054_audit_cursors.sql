@@ -1,7 +1,7 @@
 -- How far each collector has the trail of each tenant. The trail itself is the spool: what a collector has confirmed is
 -- behind its cursor, and everything else is still to be sent. One process sends at a time, under lease.
 create table audit_cursors (
-    tenant_id uuid not null references tenants on delete cascade,
+    tenant_id uuid not null,  -- that of a deleted tenant too: its trail stays, and is still to be sent
     sink text not null,
     seq bigint not null default 0,
     confirmed_at timestamptz,
@@ -27,7 +27,7 @@ returns table (id text, tenant_id uuid, workspace_id uuid, fence bigint)
 language sql security definer set search_path = public, pg_temp as $$
     insert into audit_cursors as c (tenant_id, sink, lease_owner, lease_until, fence)
     select t.id, of_sink, claim_owner, clock_timestamp() + lease, 1
-    from tenants t
+    from (select tenants.id from tenants union select audit_cursors.tenant_id from audit_cursors where sink = of_sink) t
     left join audit_cursors k on k.tenant_id = t.id and k.sink = of_sink
     where (of_tenants is null or t.id = any(of_tenants))
       and coalesce(k.next_at, '-infinity') <= clock_timestamp()
