@@ -31,6 +31,10 @@ class SyslogSink(_Sink):
     `ca_file`: of the authority that signed its certificate; the system's authorities where left out. `server_name`: in
     its certificate, where that is another than `host`. `certificate_file`, `key_file`: of ours, where it asks for one.
     `max_bytes`: of a message that the collector takes; details that do not fit are left out.
+
+    Syslog has no acknowledgement: what a collector has read when it closes a connection counts as received. So it has
+    to write before it reads on, or to queue on disk; rsyslog with `main_queue(queue.type="Direct")`, a ruleset of the
+    same type, and `global(maxMessageSize="64k")`. A proxy that ends connections in its place would confirm for it.
     """
 
     kind: Literal["syslog"]

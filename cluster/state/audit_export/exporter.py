@@ -73,9 +73,9 @@ class AuditExporter:
         working = await heartbeat.run(self._send_batches(lease, stop, heartbeat), asyncio.Event())
         if heartbeat.lost:
             return
-        await self.cursors.release(lease)
         if not working.cancelled():
-            working.result()
+            working.result()  # an error is logged by the sweep, and the next attempt waits until the lease runs out
+        await self.cursors.release(lease)
 
     async def _send_batches(self, lease: CursorLease, stop: asyncio.Event, heartbeat: Heartbeat[CursorLease]) -> None:
         sink = self.sinks[lease.sink].sink
