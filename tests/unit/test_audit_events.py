@@ -79,7 +79,7 @@ def test_at_01_each_entry_is_an_event_of_the_class_that_fits(
 
 
 def test_numbers_reach_a_collector_as_they_were_written() -> None:
-    text = '{"a": 1.10, "b": 100000000000000000000.0, "c": 0.1}'
+    text = f'{{"a": 1.10, "b": 100000000000000000000.0, "c": 0.1, "d": {"7" * 5_000}, "e": -12}}'
     assert json_line(parse_json(text)) == text.replace(" ", "")
     with pytest.raises(ValueError, match="NaN"):
         parse_json('{"a": NaN}')
@@ -101,6 +101,30 @@ async def test_files_hold_each_entry_once_whatever_is_sent_again(tmp_path: Path)
     files[-1].write_text("what is this\n")
     with pytest.raises(CollectorAway):
         await sink.send(TENANT, sent)
+
+
+@pytest.mark.parametrize(
+    ("was", "is_"),
+    [
+        ('"n":1', '"n":1E+999999999'),
+        ('"n":1', '"n":' + "[" * 100_000 + "]" * 100_000),
+        ('"n":1', '"n":"\\ud800"'),
+        ('"n":1', '"n":NaN'),
+        ('"n":1', '"n":' + "9" * 5_000),
+        ('"seq":1', '"seq":true'),
+        ('"at":"2026', '"at":"0001'),
+        ('"at":"2026', '"at":"99999'),
+        ('"detail":{"n":1}', '"detail":7'),
+        ('"outcome":"done"', '"outcome":"well"'),
+        ('"detail":{"n":1}', '"detail":null'),
+    ],
+)
+def test_what_somebody_forged_is_a_flaw_and_never_a_crash(was: str, is_: str) -> None:
+    (entry,) = entries("agent.add")
+    line = json_line(ocsf_event(entry))
+    assert was in line
+    report = verify_lines([line.replace(was, is_)])
+    assert report.flawed >= 1 or report.unhashed == 1
 
 
 GOOD = """

@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+_SHORT = 100  # digits; Python converts no more than some thousands to an int
+_MOST_DIGITS = 150_000  # of Postgres' numeric, generously
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS = ("tenant", "actor", "action", "object", "outcome", "previous", "hash")
 
@@ -91,7 +93,7 @@ class ChainedEntry:
 
 def parse_json(text: str) -> Any:
     """JSON with every number as it was written: to Postgres 1.10 and 1.1 are two texts."""
-    return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+    return json.loads(text, parse_float=_exact_number, parse_int=_exact_number, parse_constant=_refuse_constant)
 
 
 def jsonb_text(value: Any) -> str:
@@ -124,6 +126,15 @@ def _quoted(text: str) -> str:
 
 def _plain(text: str) -> str:
     return json.dumps(text).replace("\x7f", "\\u007f")
+
+
+def _exact_number(text: str) -> int | Decimal:
+    if len(text) <= _SHORT and text.lstrip("-").isdigit():
+        return int(text)
+    number = Decimal(text)
+    if abs(number.adjusted()) > _MOST_DIGITS:
+        raise ValueError("a number is larger than Postgres has any")  # written out, it would fill the memory
+    return number
 
 
 def _refuse_constant(name: str) -> None:

@@ -46,15 +46,15 @@ class ChainReport:
         """True where every line is an entry in its place."""
         return not self.flawed
 
-    def add(self, number: int, entry: ChainedEntry) -> None:
-        """Check the entry of a line against those before it."""
+    def add(self, number: int, entry: ChainedEntry, computed: str | None) -> None:
+        """Check the entry of a line against those before it; `computed`: the hash that it should have."""
         chain = self.chains.get(entry.tenant)
         if chain is not None and entry.seq <= chain.last:
-            self._check_repeated(number, entry, chain)
+            self._check_repeated(number, entry, computed, chain)
             return
         self.entries += 1
-        self.unhashed += entry.computed is None
-        if entry.computed not in (None, entry.hash):
+        self.unhashed += computed is None
+        if computed not in (None, entry.hash):
             self.blame(number, f"entry {entry.seq} was altered")
         if chain is None:
             chain = ChainState(entry.seq, entry.seq, entry.hash, deque(maxlen=RECENT))
@@ -75,13 +75,13 @@ class ChainReport:
         if len(self.flaws) < MOST_FLAWS:
             self.flaws.append(f"line {number}: {what}")
 
-    def _check_repeated(self, number: int, entry: ChainedEntry, chain: ChainState) -> None:
+    def _check_repeated(self, number: int, entry: ChainedEntry, computed: str | None, chain: ChainState) -> None:
         """The same entry once more does no harm; another one with its number does."""
         self.repeated += 1
         back = chain.last - entry.seq
         if back >= len(chain.recent):
             self.blame(number, f"entry {entry.seq} comes after entry {chain.last}")
-        elif entry.hash != chain.recent[-1 - back] or entry.computed not in (None, entry.hash):
+        elif entry.hash != chain.recent[-1 - back] or computed not in (None, entry.hash):
             self.blame(number, f"entry {entry.seq} comes again, and is another one")
 
 
@@ -92,11 +92,13 @@ def verify_lines(lines: Iterable[str]) -> ChainReport:
         try:
             found = parse_json(line)
             entry = ChainedEntry.from_json(found)
-        except (ValueError, RecursionError) as error:
+            computed = entry.computed
+            agrees = "unmapped" not in found or _agrees(found, entry)
+        except (ValueError, OverflowError, RecursionError) as error:
             report.blame(number, str(error)[:200])
             continue
-        report.add(number, entry)
-        if "unmapped" in found and not _agrees(found, entry):
+        report.add(number, entry, computed)
+        if not agrees:
             report.blame(number, f"entry {entry.seq}: the event says something else than the entry in it")
     return report
 

@@ -84,7 +84,7 @@ async def collect_families(parts: AppDependencies) -> list[Metric]:
     try:
         async with asyncio.timeout(SECONDS):
             counts, lanes = await operating.system.counts(), await operating.system.lanes()
-            sinks = await parts.exporter.cursors.lag()
+            sinks = [row for row in await parts.exporter.cursors.lag() if row["sink"] in parts.exporter.sinks]
         up["postgres"] = True
     except (AosError, TimeoutError):
         up["postgres"] = False
