@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-gpu test-kill test-reembed test-console browser slapd test-approvals test-access test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-console browser slapd syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -83,10 +83,19 @@ slapd:
 	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends slapd ldap-utils >/dev/null; \
 	[ -z "$$new" ] || $$as update-rc.d slapd disable >/dev/null 2>&1 || true
 
+
+syslog:
+	@[ -x /usr/sbin/rsyslogd ] && ls /usr/lib/*/rsyslog/lmnsd_gtls.so >/dev/null 2>&1 && exit 0; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
+	  echo "Missing: rsyslog. Run once: sudo apt-get update && sudo apt-get install -y rsyslog rsyslog-gnutls"; exit 1; fi; \
+	echo "installing rsyslog"; \
+	$$as apt-get update -qq; \
+	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends rsyslog rsyslog-gnutls >/dev/null
+
 test-console: install browser ## the console in a browser; pictures in .reports/console
 	$(RUN) -m pytest tests/acceptance/console --sessions 200
 
-test: install browser slapd ## all tests, two runs of them at a time
+test: install browser slapd syslog ## all tests, two runs of them at a time
 	$(RUN) -m tests.suite
 
 test-unit: install ## the tests that need no Ray, no Gradio, no database and no other process, and how long they take
@@ -188,13 +197,16 @@ test-kill: install ## kill things; nothing may be lost
 test-reembed: install ## the embedder changed by settings twice in a row, under readers
 	$(RUN) -m tests.kill.embedders
 
+test-audit: install syslog ## a collector of the audit trail away for ten minutes, and killed; nothing may be lost
+	$(RUN) -m tests.kill.audit_export
+
 test-approvals: install ## kill agents while people decide; nothing runs twice
 	$(RUN) -m tests.kill.approvals
 
 test-vllm: install ## vLLM on the CPU, streamed through the router, in an environment of its own
 	$(RUN) -m tests.vllm.main
 
-test-access: install ## sign-in, rights, readers, erasure, limits and audit against real directories, providers and collectors
+test-access: install slapd syslog ## sign-in, rights, readers, erasure, limits and audit against real directories, providers and collectors
 	$(RUN) -m tests.evals.eval_access
 
 test-api: install ## schemathesis over the running API

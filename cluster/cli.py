@@ -12,6 +12,7 @@ from rich.console import Console
 from cluster.basics.errors import AosError
 from cluster.console import api
 from cluster.console.commands import (
+    audit_commands,
     chat_command,
     connection_commands,
     credential_commands,
@@ -74,6 +75,7 @@ app.add_typer(package_commands.skills, name="skills")
 app.add_typer(schedule_commands.schedules, name="schedules")
 app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
+app.add_typer(audit_commands.audit, name="audit")
 app.add_typer(group_commands.groups, name="groups")
 app.add_typer(limit_commands.limits, name="limits")
 app.add_typer(governance_commands.governance, name="governance")

@@ -114,6 +114,7 @@ _FIXED: Mapping[str, str] = {
     "vllm": "vLLM runs in an environment of its own, which cannot ask Postgres: set it in a file or the environment",
     "agents.approvals_file": _MACHINE,
     "models.connections_file": _MACHINE,
+    "audit.sinks_file": _MACHINE,
 }
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
+from configs.sections_audit import AuditSettings
 from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
@@ -346,5 +347,6 @@ class Settings(Section):
     schedules: ScheduleSettings = ScheduleSettings()
     academy: AcademySettings = AcademySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    audit: AuditSettings = AuditSettings()
     worker: WorkerSettings = WorkerSettings()
     ray: RaySettings = RaySettings()

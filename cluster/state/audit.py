@@ -41,7 +41,18 @@ class AuditFilter:
     before: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class VerifiedSlice:
+    """Entries that were checked together: how many, the number of the last, and of the first that does not hold."""
+
+    checked: int
+    reached: int
+    first_broken: int | None
+
+
 EVERY = AuditFilter()
+SLICE = 20_000
+MOST_SEQ = 2**63 - 1
 
 
 class AuditLog(SqlStore, queries="audit.sql"):
@@ -83,8 +94,23 @@ class AuditLog(SqlStore, queries="audit.sql"):
         rows = await self._db.read(scope, self._sql["newest"], tenant=scope.tenant)
         return int(rows[0]["total"])
 
+    async def verify(self, scope: Scope, *, after: int, last: int | None = None, limit: int = SLICE) -> VerifiedSlice:
+        """Check entries with a greater number than `after`, up to `last`, at most so many of them."""
+        values = {"tenant": scope.tenant, "after": after, "last": MOST_SEQ if last is None else last, "limit": limit}
+        (row,) = await self._db.read(scope, self._sql["verify"], **values)
+        return VerifiedSlice(row["checked"], row["reached"], row["broken"])
+
     async def first_broken(self, scope: Scope) -> int | None:
         """The number of the first entry that was altered or follows a missing one; None where the chain holds."""
-        async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["broken"], tenant=scope.tenant)
-        return None if row is None else int(row["seq"])
+        reached = 0
+        while True:  # in slices: no statement runs for minutes, however long the trail is
+            slice_ = await self.verify(scope, after=reached)
+            if slice_.first_broken is not None or slice_.checked < SLICE:
+                return slice_.first_broken
+            reached = slice_.reached
+
+    async def between(self, scope: Scope, since: datetime | None, until: datetime | None) -> tuple[int, int]:
+        """The number before the first entry since a moment, and that of the last one until another."""
+        values = {"tenant": scope.tenant, "since": since, "until": until}
+        (row,) = await self._db.read(scope, self._sql["between"], **values)
+        return row["after"], row["last"]

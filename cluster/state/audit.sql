@@ -22,9 +22,21 @@ order by a.seq desc offset %(skip)s limit %(limit)s;
 -- newest: How many entries there are, as their numbers have no gap.
 select coalesce(max(seq), 0) as total from audit where tenant_id = %(tenant)s;
 
--- broken: The first entry whose hash or link does not match, if any.
-select seq from (
-    select seq, hash, previous, lag(hash, 1, '') over (order by seq) as before,
-           audit_hash(previous, seq, at, actor, action, object, outcome, detail) as computed
-    from audit where tenant_id = %(tenant)s
-) chain where hash <> computed or previous <> before order by seq limit 1;
+-- verify: How many of the entries after a number hold, up to another, and the first whose hash or link does not match.
+with slice as (
+    select * from audit where tenant_id = %(tenant)s and seq > %(after)s and seq <= %(last)s order by seq limit %(limit)s
+), checked as (
+    select s.seq, s.hash <> audit_hash(s.previous, s.seq, s.at, s.actor, s.action, s.object, s.outcome, s.detail)
+        or s.previous <> coalesce(
+            lag(s.hash) over (order by s.seq),
+            (select b.hash from audit b where b.tenant_id = s.tenant_id and b.seq = s.seq - 1),
+            case when s.seq = 1 then '' end, 'missing') as is_broken
+    from slice s
+)
+select count(*) as checked, coalesce(max(seq), %(after)s) as reached, min(seq) filter (where is_broken) as broken
+from checked;
+
+-- between: The numbers of the entries between two moments.
+select coalesce(min(seq) - 1, 0) as after, coalesce(max(seq), 0) as last from audit
+where tenant_id = %(tenant)s
+  and (%(since)s::timestamptz is null or at >= %(since)s) and (%(until)s::timestamptz is null or at <= %(until)s);

@@ -14,6 +14,7 @@ from cluster.models.ports import Embedder
 from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
+from cluster.state.audit_export.exporter import AuditExporter
 from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database, Transaction
 from cluster.state.feedback import FeedbackStore
@@ -95,6 +96,7 @@ class AppDependencies:
     jobs: JobLedger
     job_queries: JobQueries
     audit: AuditLog
+    exporter: AuditExporter
     identity: IdentityStore
     accounts: AccountStore
     groups: GroupStore

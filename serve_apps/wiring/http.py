@@ -55,6 +55,7 @@ from serve_apps.retrieval.golden.measure import GoldenExaminer
 from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.golden.snapshot import LiveSnapshot
 from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
+from serve_apps.wiring.audit_collectors import build_audit_exporter
 
 
 def build_app_dependencies(
@@ -81,6 +82,7 @@ def build_app_dependencies(
     golden = GoldenSets(base.database)
     golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
+    exporter = build_audit_exporter(settings.audit, base.database)
     tokens = TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth)
     return AppDependencies(
         **_database_parts(base.database),
@@ -88,6 +90,7 @@ def build_app_dependencies(
         **_shared_parts(base),
         blobs=blobs,
         erasure=DataEraser(base.database, blobs, base.redis),
+        exporter=exporter,
         golden=golden,
         golden_runs=golden_runs,
         pictures=pictures,
@@ -114,8 +117,8 @@ def build_app_dependencies(
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),
-        openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
-        closers=(golden_runs.close, workshop.close, base.close, pictures.close),
+        openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open, exporter.open),
+        closers=(exporter.close, golden_runs.close, workshop.close, base.close, pictures.close),
     )
 
 

@@ -58,7 +58,9 @@ class Collector:
 
     url: str = ""
     bodies: dict[str, list[bytes]] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)  # of the last request
+    status: str = "200 OK"
+    reply: bytes = b""
 
 
 @asynccontextmanager
@@ -76,7 +78,10 @@ async def collecting(*, answers: bool = True) -> AsyncIterator[Collector]:
                 headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines[1:])}
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
                 made.bodies.setdefault(lines[0].split()[1], []).append(body)
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                made.headers = headers
+                writer.write(
+                    f"HTTP/1.1 {made.status}\r\ncontent-length: {len(made.reply)}\r\n\r\n".encode() + made.reply
+                )
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             return

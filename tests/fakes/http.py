@@ -26,6 +26,8 @@ from cluster.models.connections.model_resolver import ModelResolver
 from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
+from cluster.state.audit_export.cursors import AuditCursors
+from cluster.state.audit_export.exporter import AuditExporter
 from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
@@ -53,6 +55,7 @@ from configs.sections import (
     OcrSettings,
     ReadSettings,
 )
+from configs.sections_audit import AuditSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
@@ -251,6 +254,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         jobs=JobLedger(database),
         job_queries=JobQueries(database, ReadSettings().tenant_pages),
         audit=AuditLog(database),
+        exporter=AuditExporter(AuditCursors(database), {}, AuditSettings(), owner="test"),
         identity=IdentityStore(database),
         accounts=AccountStore(database),
         groups=GroupStore(database),

@@ -145,7 +145,8 @@ async def test_sk_09_one_call_writes_tries_and_attaches_a_script(
     }
     (one,) = await given(client, agent)
     assert (one["name"], one["version"], one["pinned"]) == ("summarise_ticket", 1, False)
-    assert [action for action, _ in trail(admin_dsn)] == ["skill.register", "skill.attach"]
+    ((action, detail),) = trail(admin_dsn)
+    assert (action, detail["attached"]) == ("skill.register", True), "one request, one line"
     assert CODE not in str(trail(admin_dsn))
 
 

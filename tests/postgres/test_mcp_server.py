@@ -258,8 +258,9 @@ def test_sk_18_a_servers_tools_are_looked_at_and_registered_in_one_go(served: Se
     skill = httpx.get(f"{served.url}/api/skills/time_convert_time", headers=operator).json()
     assert (skill["type"], skill["origin"], skill["options"]["tool"]) == ("mcp", "registered", "convert_time")
     with psycopg.connect(admin_dsn) as connection:
-        rows = connection.execute("select object from audit where action = 'skill.register' order by seq").fetchall()
-    assert rows == [("time_get_current_time",), ("time_convert_time",)]
+        rows = connection.execute("select detail from audit where action = 'skill.discover'").fetchall()
+    ((detail,),) = rows
+    assert [one["skill"] for one in detail["registered"]] == ["time_get_current_time", "time_convert_time"]
     viewer = {"Authorization": f"Bearer {served.token(Role.VIEWER)}"}
     assert httpx.post(url, json=place, headers=viewer).status_code == 403
     for wrong, code in (

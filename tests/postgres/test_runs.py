@@ -90,6 +90,27 @@ async def test_at_01_whoever_helped_with_a_run_is_named_in_its_line(here: Stage,
     assert found[0]["delegates"] == ["scout"]
 
 
+async def test_at_01_a_call_that_the_approval_list_refuses_is_a_line_of_its_own(here: Stage, admin_dsn: str) -> None:
+    """AT-01: what a policy stopped is found as a denial, whatever became of the run; its cost is told beside it."""
+
+    async def refused(turn: Turn, journal: Journal) -> TurnOutcome:
+        why = "refused: no pattern of the approval list allows shell_exec"
+        journal.emit(EventKind.TOOL_RESULT, id="1", name="shell_exec", error=why, approved=True, ms=0)
+        journal.emit(EventKind.TOOL_RESULT, id="2", name="calculator", error="bad_arguments: n", approved=True, ms=0)
+        return TurnOutcome("done")
+
+    turn = await here.begin("a")
+    await here.carry(turn, refused)
+    with psycopg.connect(admin_dsn) as connection:
+        found = connection.execute(
+            "select action, object, outcome, detail from audit where action <> 'session.begin' order by seq"
+        ).fetchall()
+    (denial, execution) = [row for row in found if row[0] in ("tool.refuse", "agent.execute")]
+    assert denial[:3] == ("tool.refuse", "shell_exec", "denied")
+    assert denial[3]["run"] == turn.run and "no pattern" in denial[3]["why"]
+    assert {"ms", "prompt_tokens", "completion_tokens", "cost_usd"} <= set(execution[3])
+
+
 async def test_hi_01_a_turn_stops_at_its_approval_and_goes_on_with_the_decision(here: Stage) -> None:
     """HI-01, HI-02, OR-10: the stream ends with the request; nobody waits; the decision takes the run further."""
     outside, turn = Outside(), await here.begin()

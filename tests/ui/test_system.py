@@ -269,6 +269,15 @@ def test_a_broken_chain_is_not_overlooked() -> None:
     assert "all 9 entries" in audit_page.chain(body | {"intact": True, "first_broken": None}, {})
 
 
+def test_collectors_are_shown_with_what_they_lack_and_why() -> None:
+    one = {"name": "siem", "kind": "syslog", "seq": 7, "lag_entries": 512, "lag_seconds": 61.4, "confirmed_at": None}
+    assert audit_page.sinks([]) is None
+    late = str(audit_page.sinks([one | {"failures": 2, "error": HOSTILE}]))
+    assert "512 entries, 61 s" in late and "not confirmed" in late and "never" in late and HOSTILE not in late
+    well = one | {"failures": 0, "error": None, "lag_entries": 0, "confirmed_at": "2026-11-28T10:00:00Z"}
+    assert "nothing" in str(audit_page.sinks([well])) and "not confirmed" not in str(audit_page.sinks([well]))
+
+
 def test_groups_are_shown_escaped_and_changed_by_administrators_of_the_tenant_only() -> None:
     listed = {"items": [{"id": "g1", "name": HOSTILE, "members": 2, "created_at": "2026-11-21T10:00:00Z"}], "total": 1}
     shown = user_groups._group_list(listed, {}, changes=True)

@@ -177,6 +177,9 @@ EXPECTED = {
         GET /api/limits
         GET /api/documents/{document_id}/access
         GET /api/audit
+        GET /api/audit/verify
+        GET /api/audit/export
+        GET /api/audit/sinks
     """,
     "PROVISION": """
         GET /scim/v2/ServiceProviderConfig

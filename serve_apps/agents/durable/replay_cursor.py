@@ -11,7 +11,7 @@ from cluster.state.canonical_json import json_digest, normalize_json
 from cluster.state.work.run_record import RunStep, StepState
 from serve_apps.agents.durable.message_codec import reply_from_json, request_to_json
 from serve_apps.agents.events import Event, EventKind
-from serve_apps.agents.turn_errors import ReplayDiverged, error_from_record
+from serve_apps.agents.turn_errors import ReplayDiverged, ToolRefused, error_from_record
 from serve_apps.agents.turn_ports import Json, RunId, Said
 
 MODEL, ASK, INPUT = "model", "approval", "input"
@@ -32,6 +32,7 @@ class ReplayCursor(ABC):
         """`steps` are those on record, in order from 1."""
         self.halted: AosError | None = None
         self.delegates: dict[str, None] = {}  # who carried parts of the run out, in the order in which they began
+        self.refused: list[tuple[str, str]] = []  # calls that the list of approvals did not allow: tool and reason
         self._run, self._seed = run, seed
         self._steps = {step.seq: step for step in steps}
         self._at = 0  # the step that was asked for last
@@ -67,6 +68,9 @@ class ReplayCursor(ABC):
         self._tell(event)
         if kind is EventKind.STATUS and "agent" in data:
             self.delegates[str(data["agent"])] = None
+        code, _, why = str(data.get("error") or "").partition(": ")
+        if kind is EventKind.TOOL_RESULT and code == ToolRefused.code:
+            self.refused.append((str(data["name"]), why))
         return event
 
     def _number(self, kind: EventKind, data: Json) -> Event:

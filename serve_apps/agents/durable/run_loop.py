@@ -209,9 +209,16 @@ class TurnRunner:
     async def _audit_run(
         self, tx: Transaction, turn: Turn, journal: ReplayCursor, state: RunState, **more: str
     ) -> None:
-        """Audits an agent's execution: caller, agent and final state; its content stays in the run."""
+        """Audits an agent's execution: caller, agent, final state and cost; its content stays in the run.
+
+        Before it, a line for each call that the list of approvals refused.
+        """
+        for tool, why in journal.refused:
+            told = {"run": turn.run, "agent": turn.agent.id, "why": why[:300]}
+            await self._audit.record(tx, turn.scope, "tool.refuse", tool, Done.DENIED, told)
         outcome = Done.FAILED if state is RunState.FAILED else Done.DONE
         detail: dict[str, Any] = {"run": turn.run, "session": turn.session, "path": turn.path, "state": state, **more}
+        detail |= {"ms": journal.spent_ms, **journal.usage}
         if journal.delegates:
             detail["delegates"] = list(journal.delegates)
         await self._audit.record(tx, turn.scope, "agent.execute", turn.agent.id, outcome, detail)

@@ -25,6 +25,7 @@ from serve_apps.http.response_shapes import Session, copy_fields
 router = APIRouter(route_class=GuardedRoute, tags=["auth"])
 
 LEAST_PASSWORD = 12
+Begun = Callable[[Transaction, WorkspaceMember], Awaitable[None]]  # done with a new login, or not at all
 
 
 class WrongCredentials(Unauthenticated):
@@ -94,6 +95,8 @@ async def refresh(body: RefreshRequest, parts: Its) -> Session:
         await parts.audit.denied(error.scope, "session.refresh", error.scope.user or "")
         raise
     await check_login_scope(parts, member, body, "session.refresh")
+    async with parts.audited(member, "session.refresh", member.user):
+        pass
     return _issue_tokens(parts, member, text)
 
 
@@ -142,12 +145,13 @@ async def password(body: PasswordChange, request: Request, me: Me, parts: Its) -
     if body.new_password == body.current_password:
         raise Invalid("the new password is the old one")
     hashed = await parts.passwords.hash(body.new_password)
-    async with parts.audited(me, "password.change", me.user) as tx:
+    async with parts.audited(me, "password.change", me.user, {"new_session": True}) as tx:
         await parts.identity.change_password(tx, me, hashed)
     member = await parts.identity.member(me.tenant, me.user, me.workspace)
     if member is None:
         raise Unauthenticated
-    return await start_session(parts, member)
+    async with parts.database.transaction(member.scope) as tx:
+        return await _open_session(parts, tx, member)
 
 
 def check_password(text: str) -> None:
@@ -170,16 +174,22 @@ async def start_session(
     member: WorkspaceMember,
     detail: Mapping[str, Any] | None = None,
     *,
-    begun: Callable[[Transaction, WorkspaceMember], Awaitable[None]] | None = None,
+    begun: Begun | None = None,
 ) -> Session:
     """A new login: its tokens, an entry in the audit trail with this detail, and what else is `begun` with it."""
+    async with parts.audited(member, "session.begin", member.user, detail) as tx:
+        return await _open_session(parts, tx, member, begun)
+
+
+async def _open_session(
+    parts: AppDependencies, tx: Transaction, member: WorkspaceMember, begun: Begun | None = None
+) -> Session:
     now, family = parts.clock(), uuid4()
     text, expires = parts.tokens.refresh(now)
-    async with parts.audited(member, "session.begin", member.user, detail) as tx:
-        await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
-        member = replace(member, session=str(family))
-        if begun is not None:
-            await begun(tx, member)
+    await parts.identity.remember(tx, member, RefreshToken(secret_hash(text), expires, family), now)
+    member = replace(member, session=str(family))
+    if begun is not None:
+        await begun(tx, member)
     return _issue_tokens(parts, member, text)
 
 

@@ -1,6 +1,6 @@
 """The audit trail: who did what and how it ended, found by filters, with the state of the chain that protects it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
@@ -27,7 +27,24 @@ async def _show(api: SessionApi, asked: Query) -> SafeHtml:
     before = query_int(asked, "before") or None
     verify = "chain" if asked.get("verify") == "chain" else None
     body = await api.get("/api/audit", **wanted, before=before, verify=verify, limit=PAGE_OF)
-    return join_html(chain(body, asked), titled_card("Trail", _filters(asked), entries(body), _pages(body, asked)))
+    collectors = (await api.get("/api/audit/sinks"))["items"]
+    trail = titled_card("Trail", _filters(asked), entries(body), _pages(body, asked))
+    return join_html(chain(body, asked), sinks(collectors), trail)
+
+
+def sinks(items: Sequence[Record]) -> SafeHtml | None:
+    """Card of the collectors that the trail is sent to; none where there are none."""
+    if not items:
+        return None
+    rows = []
+    for one in items:
+        bad = one["failures"] > 0
+        light = status_dot("red", "not confirmed") if bad else status_dot("green", "confirmed")
+        lag = f"{format_count(one['lag_entries'], 'entry', 'entries')}, {one['lag_seconds']:.0f} s"
+        behind = lag if one["lag_entries"] else "nothing"
+        when = format_moment(one["confirmed_at"]) if one["confirmed_at"] else "never"
+        rows.append((tag("span", light, f" {one['name']}"), one["kind"], one["seq"], when, behind, one["error"] or ""))
+    return titled_card("Collectors", data_table(("Name", "Kind", "Has entry", "Confirmed", "Lacks", "Error"), rows))
 
 
 def chain(body: Record, asked: Query) -> SafeHtml:

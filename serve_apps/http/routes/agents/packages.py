@@ -1,7 +1,7 @@
 """`.skill` packages over HTTP: in with their documents, on to an agent, and out again."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response, UploadFile
@@ -14,7 +14,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, storable_json
-from serve_apps.http.routes.agents.skill_checks import attach_skill, check_skill, register_skill
+from serve_apps.http.routes.agents.skill_checks import check_skill, skill_detail
 from serve_apps.http.routes.agents.skill_shapes import SkillInPath, SkillShape
 from serve_apps.http.routes.documents.package_references import (
     Change,
@@ -152,15 +152,18 @@ async def _register_package(
     name, kept, created, attached = package.manifest.name, list[StoredSkill](), list[str](), list[str]()
     async with parts.database.transaction(me.scope) as tx:
         for manifest in (package.manifest, *package.scripts):
-            one, new = await register_skill(parts, tx, me, manifest, name, over=over)
+            one, new = await parts.skills.register(tx, me.scope, manifest, name, over=over)
             kept.append(one)
             if new:
                 created.append(manifest.name)
-            if agent is not None and await attach_skill(parts, tx, me, agent, manifest.name):
+            if agent is not None and (await parts.skills.attach(tx, me.scope, agent, manifest.name))[1]:
                 attached.append(manifest.name)
         job = await enqueue_references(parts, tx, me, name, references, agent)
         named = [one.document for one in references if one.location][:100]
-        detail = {"agent": agent, "trust": str(package.trust), "signed_by": package.signed_by, "documents": named}
+        detail: dict[str, Any] = {"agent": agent, "trust": str(package.trust), "signed_by": package.signed_by}
+        detail["documents"] = named
+        registered = [skill_detail(one) for one in kept if one.manifest.name in created]
+        detail |= {"registered": registered, "attached": attached}
         await parts.audit.record(tx, me.scope, "skill.import", name, detail=detail)
     return Imported(
         skill=SkillShape.of(kept[0]),

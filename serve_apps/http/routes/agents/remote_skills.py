@@ -12,7 +12,7 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.fields import JsonObject, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
-from serve_apps.http.routes.agents.skill_checks import register_skill
+from serve_apps.http.routes.agents.skill_checks import skill_detail
 from serve_apps.http.routes.agents.skill_shapes import MOST_SECONDS
 from skills.framework.contract import ToolInvocation
 from skills.framework.manifest import CredentialType, Risk, manifest_of, options_of
@@ -99,13 +99,16 @@ async def discover_mcp(body: DiscoverRequest, me: Me, parts: Its) -> FoundTools:
     if body.tools is not None:
         found = [one for one in found if one.tool in body.tools]
     versions: dict[str, int] = {}
-    added = 0
+    added: list[dict[str, Any]] = []
     if body.add:
         async with parts.database.transaction(me.scope) as tx:
             for one in found:
                 if one.manifest is not None:
-                    stored, new = await register_skill(parts, tx, me, one.manifest)
+                    stored, new = await parts.skills.register(tx, me.scope, one.manifest)
                     versions[one.tool] = stored.manifest.version
-                    added += new
+                    added += [skill_detail(stored)] if new else []
+            if added:
+                detail = {"agent": agent, "registered": added}
+                await parts.audit.record(tx, me.scope, "skill.discover", body.prefix or PROBE, detail=detail)
     shown = [FoundTool.of(one, versions.get(one.tool)) for one in found]
-    return FoundTools(items=shown, total=len(shown), added=added)
+    return FoundTools(items=shown, total=len(shown), added=len(added))

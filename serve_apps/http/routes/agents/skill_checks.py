@@ -45,22 +45,21 @@ async def on_record(
 
 
 async def register_skill(
-    parts: AppDependencies,
-    tx: Transaction,
-    me: WorkspaceMember,
-    manifest: Manifest,
-    package: str | None = None,
-    *,
-    over: bool = True,
+    parts: AppDependencies, tx: Transaction, me: WorkspaceMember, manifest: Manifest
 ) -> tuple[StoredSkill, bool]:
     """As `SkillStore.register`; a new version is in the trail."""
-    stored, new = await parts.skills.register(tx, me.scope, manifest, package, over=over)
+    stored, new = await parts.skills.register(tx, me.scope, manifest)
     if new:
-        kept = stored.manifest
-        detail = {"skill": kept.name, "version": kept.version, "kind": str(kept.kind), "risk": str(kept.risk)}
-        detail |= {"sha256": stored.sha256}
-        await parts.audit.record(tx, me.scope, "skill.register", kept.name, detail=detail)
+        detail = skill_detail(stored)
+        await parts.audit.record(tx, me.scope, "skill.register", stored.manifest.name, detail=detail)
     return stored, new
+
+
+def skill_detail(stored: StoredSkill) -> dict[str, Any]:
+    """What the trail has of a version of a skill that was registered."""
+    kept = stored.manifest
+    known = {"skill": kept.name, "version": kept.version, "kind": str(kept.kind), "risk": str(kept.risk)}
+    return {**known, "sha256": stored.sha256}
 
 
 async def attach_skill(

@@ -115,8 +115,12 @@ async def create_and_attach(agent_id: UUID, body: OnTheSpot, me: Me, parts: Its)
     manifest = body.manifest()
     how, given = await check_skill(parts, me, manifest, body.sample_payload)
     async with parts.database.transaction(me.scope) as tx:
-        stored, new = await register_skill(parts, tx, me, manifest)
-        changed = await skill_checks.attach_skill(parts, tx, me, str(agent_id), manifest.name)
+        stored, new = await parts.skills.register(tx, me.scope, manifest)
+        _, changed = await parts.skills.attach(tx, me.scope, str(agent_id), manifest.name)
+        if new or changed:
+            detail = {**skill_checks.skill_detail(stored), "agent": str(agent_id), "attached": changed}
+            action, about = ("skill.register", manifest.name) if new else ("skill.attach", str(agent_id))
+            await parts.audit.record(tx, me.scope, action, about, detail=detail)
     assert how is not None
     return WrittenOnTheSpot(
         agent_id=agent_id, skill=SkillShape.of(stored), created=new, attached=changed, tried=how, sample_result=given

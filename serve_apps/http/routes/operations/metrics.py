@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from fastapi import APIRouter, Response
 from prometheus_client import CollectorRegistry, generate_latest
@@ -36,6 +37,11 @@ LANES = (
     ("aos_lane_waiting", "Jobs that wait in a lane.", "waiting"),
     ("aos_lane_running", "Jobs that run in a lane.", "running"),
     ("aos_lane_oldest_seconds", "How long the oldest job of a lane has waited.", "oldest"),
+)
+SINKS = (
+    ("aos_audit_sink_lag_entries", "Entries of the audit trail that a collector lacks.", "entries"),
+    ("aos_audit_sink_lag_seconds", "How old the oldest entry is that a collector lacks.", "seconds"),
+    ("aos_audit_sink_failing", "Tenants whose entries a collector did not confirm.", "failing"),
 )
 REPLICAS = (
     ("aos_serve_replicas", "Replicas that run.", "running"),
@@ -73,10 +79,12 @@ async def collect_families(parts: AppDependencies) -> list[Metric]:
     up = {"figures": told}
     counts: Mapping[str, Mapping[str, float]] = {}
     lanes: Sequence[LaneLoad] = ()
+    sinks: Sequence[Mapping[str, Any]] = ()
     deployments: Sequence[ServeDeployment] = ()
     try:
         async with asyncio.timeout(SECONDS):
             counts, lanes = await operating.system.counts(), await operating.system.lanes()
+            sinks = [row for row in await parts.exporter.cursors.lag() if row["sink"] in parts.exporter.sinks]
         up["postgres"] = True
     except (AosError, TimeoutError):
         up["postgres"] = False
@@ -93,6 +101,10 @@ async def collect_families(parts: AppDependencies) -> list[Metric]:
         *(
             _gauge_family(name, about, ("lane",), {(lane.name,): float(getattr(lane, value)) for lane in lanes})
             for name, about, value in LANES
+        ),
+        *(
+            _gauge_family(name, about, ("sink",), {(row["sink"],): float(row[value]) for row in sinks})
+            for name, about, value in SINKS
         ),
         *(_replica_gauge(name, about, value, deployments) for name, about, value in REPLICAS),
     ]

@@ -1,0 +1,281 @@
+"""A valid request to every route that changes something, for tests that walk over all of them.
+
+A new route finds its place in `CALLS`: what to send, or a function that makes ready what the route wants and says what
+to send; or, where it only reads, in `READS`, with the reason. Identifiers in paths come from tests/postgres/
+test_isolation.py's `Owned`; a call may name others.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+from cluster.basics.archive import FileBundle, pack_zip
+from cluster.basics.scope import Role
+from cluster.state.identity.identity import secret_hash
+from tests.fakes.corpus import open_generation
+from tests.fakes.http import PASSWORD, Api, Office
+
+CODE = "def run(payload):\n    return {}\n"
+QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven turns"], "source": "vault.txt"}]}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is sent. `values`: of the path's parameters, where others than the workspace's own are meant."""
+
+    body: Any = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Any] | None = None
+    nobody: bool = False  # without a token
+
+
+@dataclass(frozen=True)
+class CallRoom:
+    """What a call is made ready with: an administrator of a furnished workspace, and its owner's connection."""
+
+    api: Api
+    admin: httpx.AsyncClient
+    office: Office
+    dsn: str
+    ids: Mapping[str, str]
+
+    async def made(self, path: str, body: Any, name: str = "id", **more: Any) -> str:
+        """The id of something new."""
+        answer = await self.admin.post(path, json=body, **more)
+        assert answer.is_success, f"{path}: {answer.text}"
+        return str(answer.json()[name])
+
+    def sql(self, statement: str, *values: Any) -> Any:
+        """The first row of a statement of the owner's, if it has any."""
+        with psycopg.connect(self.dsn) as owner:
+            found = owner.execute(statement, values)
+            return found.fetchone() if found.description else None
+
+
+Prepared = Callable[[CallRoom], Awaitable[Call]]
+
+
+async def _fresh_agent(room: CallRoom) -> Call:
+    return Call(values={"agent_id": await room.made("/api/agents", {"name": "passing"})})
+
+
+async def _fresh_session(room: CallRoom) -> Call:
+    return Call(values={"session_id": await room.made("/v1/agent/sessions", {"session_id": "passing"})})
+
+
+async def _fresh_user(room: CallRoom) -> Call:
+    body = {"email": f"{uuid4().hex}@x.example", "role": "viewer", "password": "a quiet mountain 8"}
+    await room.admin.post("/api/users", json=body)
+    row = room.sql("select id from users where email = %s", body["email"])
+    return Call({"role": "developer"}, {"user_id": str(row[0])})
+
+
+async def _fresh_skill(room: CallRoom) -> Call:
+    name = await room.made("/api/skills", {"name": "passing", "description": "d", "text": "t"}, "name")
+    return Call({"name": name}, {"skill_name": name})
+
+
+async def _member(room: CallRoom) -> Call:
+    await room.admin.put(f"/api/groups/{room.ids['group_id']}/members/{room.ids['user_id']}")
+    return Call()
+
+
+async def _given_feedback(room: CallRoom) -> Call:
+    await room.admin.post(f"/api/runs/{room.ids['run_id']}/feedback", json={"thumb": "up"})
+    return Call()
+
+
+async def _tenant_below(room: CallRoom) -> Call:
+    name = f"below {uuid4().hex[:6]}"
+    await room.admin.post("/api/tenants", json={"name": name, "admin_email": f"{uuid4().hex}@x.example"})
+    row = room.sql("select id from tenants where name = %s", name)
+    return Call(values={"tenant_id": str(row[0])}, params={"confirm": name})
+
+
+async def _other_workspace(room: CallRoom) -> Call:
+    return Call(values={"workspace_id": await room.made("/api/workspaces", {"name": "w2"})}, params={"confirm": "w2"})
+
+
+async def _tokens(room: CallRoom) -> Call:
+    login = {"email": room.office.emails[Role.VIEWER], "password": PASSWORD}
+    session = (await room.api.client.post("/api/auth/login", json=login)).json()
+    return Call({"refresh_token": session["refresh_token"]}, nobody=True)
+
+
+async def _handoff(room: CallRoom) -> Call:
+    code, verifier = f"{room.office.scope.tenant}.{uuid4().hex}", "v" * 43
+    room.sql(
+        "insert into sign_in_handoffs select %s, tenant_id, id, %s, 'corp', %s from users where email = %s",
+        secret_hash(code),
+        create_s256_code_challenge(verifier),
+        datetime.now(UTC) + timedelta(minutes=1),
+        room.office.emails[Role.VIEWER],
+    )
+    return Call({"code": code, "verifier": verifier}, nobody=True)
+
+
+async def _login(room: CallRoom) -> Call:
+    return Call({"email": room.office.emails[Role.VIEWER], "password": PASSWORD}, nobody=True)
+
+
+async def _uploaded(room: CallRoom) -> Call:
+    answer = await room.admin.post("/api/documents/upload", files={"file": ("fresh.txt", b"A note of the harbour.")})
+    assert answer.is_success, answer.text
+    room.sql("update jobs set state = 'completed' where tenant_id = %s", room.office.scope.tenant)
+    return Call(values={"document_id": answer.json()["document_id"]})
+
+
+async def _scanned_page(room: CallRoom) -> Call:
+    seen = await room.admin.get(f"/api/documents/{room.ids['document_id']}/pages/1/lines")
+    return Call({"page_version": seen.json()["page_version"], "line": 0, "text": "Another text."})
+
+
+async def _seen_page(room: CallRoom) -> Call:
+    return Call({"page_version": (await _scanned_page(room)).body["page_version"]})
+
+
+async def _generation_before(room: CallRoom) -> Call:
+    with psycopg.connect(room.dsn) as owner:
+        before = open_generation(owner, chunker="another")
+    workspace = room.office.scope.workspace
+    room.sql("update workspaces set previous_generation_id = %s where id = %s", before, workspace)
+    return Call(values={"generation_id": str(before)}, params={"force": True})
+
+
+def _job_that(state: str) -> Prepared:
+    async def ready(room: CallRoom) -> Call:
+        room.sql("update jobs set state = %s where id = %s", state, room.ids["job_id"])
+        return Call()
+
+    return ready
+
+
+def _golden_run_that(state: str) -> Prepared:
+    async def ready(room: CallRoom) -> Call:
+        room.sql("update golden_runs set state = %s where id = %s", state, room.ids["golden_run_id"])
+        return Call()
+
+    return ready
+
+
+async def _link(room: CallRoom) -> Call:
+    agent = (await _fresh_agent(room)).values["agent_id"]
+    return Call({"agent_id": agent, "document_ids": [room.ids["document_id"]]})
+
+
+async def _settings(room: CallRoom) -> Call:
+    version = (await room.admin.get("/api/admin/config")).json()["version"]
+    return Call({"version": version, "values": {"search.rrf_k": 61}})
+
+
+async def _folder(room: CallRoom) -> Call:
+    return Call({"path": "."})
+
+
+async def _schedule(room: CallRoom) -> Call:
+    return Call({"name": "x", "agent": room.ids["agent_id"], "cron": "0 2 * * *", "payload": {"message": "hello"}})
+
+
+async def _read_references(room: CallRoom) -> Call:
+    room.sql("update jobs set state = 'completed' where tenant_id = %s", room.office.scope.tenant)
+    return Call()
+
+
+PACKAGE = {"file": ("p.skill", pack_zip(FileBundle("p", {"SKILL.md": b"---\nname: p\ndescription: d\n---\nBrief.\n"})))}
+ON_THE_SPOT = {"name": "on_the_spot", "description": "d", "code": CODE}
+CONNECTION = {"name": "x", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
+ENROL = {"track": "integration", "quiz": QUIZ}
+AGENTS = ("/api/agents", "/api/universal-agents")
+
+# Routes that need more than an empty body.
+CALLS: dict[str, Call | Prepared] = {
+    "DELETE /api/agents/{agent_id}": _fresh_agent,
+    "DELETE /api/groups/{group_id}/members/{user_id}": _member,
+    "DELETE /api/runs/{run_id}/feedback": _given_feedback,
+    "DELETE /api/sessions/{session_id}": _fresh_session,
+    "DELETE /v1/agent/sessions/{session_id}": _fresh_session,
+    "DELETE /api/skills/{skill_name}": _fresh_skill,
+    "DELETE /api/tenants/{tenant_id}": _tenant_below,
+    "DELETE /api/users/{user_id}": _fresh_user,
+    "DELETE /api/users/{user_id}/sessions": _fresh_user,
+    "PATCH /api/users/{user_id}": _fresh_user,
+    "POST /api/generations/rollback": _generation_before,
+    "POST /api/generations/{generation_id}/switch": _generation_before,
+    "DELETE /api/workspaces/{workspace_id}": _other_workspace,
+    "POST /api/admin/restart-hint": Call({"parts": ["whole"]}),
+    "POST /api/agents": Call({"name": "another"}),
+    "POST /api/api-keys": Call({"name": "another"}),
+    "POST /api/approvals/{approval_id}": Call({"decision": "approve"}),
+    "POST /api/auth/login": _login,
+    "POST /api/auth/refresh": _tokens,
+    "POST /api/auth/logout": _tokens,
+    "POST /api/auth/oidc/redeem": _handoff,
+    "POST /api/auth/password": Call({"current_password": PASSWORD, "new_password": "a quiet mountain 8"}),
+    "POST /api/credentials": Call({"name": "another", "type": "api_key", "values": {"key": "k"}}),
+    "POST /api/credentials/{credential_id}/bindings": Call({"skill": "any"}),
+    "POST /api/documents/batch-scan": _folder,
+    "POST /api/documents/links": _link,
+    "POST /api/documents/upload": Call(files={"file": ("new.txt", b"new")}),
+    "POST /api/documents/{document_id}/process": _uploaded,
+    "POST /api/documents/{document_id}/reprocess": _uploaded,
+    "POST /api/documents/{document_id}/pages/{number}/corrections": _scanned_page,
+    "PUT /api/documents/{document_id}/pages/{number}/review": _seen_page,
+    "PUT /api/documents/{document_id}/readers": Call({"readers": ["role:admin"]}),
+    "POST /api/golden-runs/{golden_run_id}/cancel": _golden_run_that("running"),
+    "POST /api/golden-runs/{golden_run_id}/resume": _golden_run_that("failed"),
+    "POST /api/golden-sets": Call({"name": "another"}),
+    "POST /api/golden-sets/{set_id}/import": Call({"text": "- {question: another, answer: b}"}),
+    "POST /api/golden-sets/{set_id}/questions": Call({"question": "another?", "answers": ["b"]}),
+    "POST /api/groups": Call({"name": "another"}),
+    "POST /api/jobs/{job_id}/resume": _job_that("cancelled"),
+    "POST /api/jobs/{job_id}/retry": _job_that("failed"),
+    "POST /api/llm-connections": Call(CONNECTION),
+    "PUT /api/llm-connections/{connection_id}/key": Call({"key": "sk-another"}),
+    "POST /api/runs/{run_id}/feedback": Call({"thumb": "up"}),
+    "POST /api/scheduler/jobs": _schedule,
+    "POST /api/skills": Call({"name": "another", "description": "d", "text": "t"}),
+    "POST /api/skills/import-package": Call(files=PACKAGE),
+    "POST /api/skills/python:try": Call(ON_THE_SPOT),
+    "POST /api/skills/{skill_name}:test": Call({"arguments": {"expression": "1"}}, {"skill_name": "calculator"}),
+    "POST /api/tenants": Call({"name": "another below", "admin_email": "first@below.example"}),
+    "POST /api/users": Call({"email": "new@x.example", "role": "viewer"}),
+    "POST /api/workspaces": Call({"name": "another"}),
+    "PUT /api/admin/config": _settings,
+    "PUT /api/documents/chunking": Call({"strategy": "hierarchical"}),
+    "PUT /api/ocr/languages": Call({"languages": ["eng"]}),
+    "PUT /api/search/language": Call({"language": "german"}),
+    **{f"POST {agents}/{{agent_id}}/academy/enrol": Call(ENROL) for agents in AGENTS},
+    **{f"POST {agents}/{{agent_id}}/academy/quiz": _read_references for agents in AGENTS},
+    **{f"POST {agents}/{{agent_id}}/import-skill-pack": Call(files=PACKAGE) for agents in AGENTS},
+    **{f"POST {agents}/{{agent_id}}/skills": _fresh_skill for agents in AGENTS},
+    **{f"POST {agents}/{{agent_id}}/skills:create_and_attach": Call(ON_THE_SPOT) for agents in AGENTS},
+}
+
+_RUNS = "the run that it begins is a line when it ends (agent.execute), written by whoever carries it out"
+_LOOKS = "it only reads"
+# Routes that write no line of their own, and why.
+READS: dict[str, str] = {
+    "POST /api/ask": _LOOKS,
+    "POST /api/documents/search": _LOOKS,
+    "POST /api/documents/{document_id}/extract": _LOOKS,
+    "POST /api/tables/insights": _LOOKS,
+    "POST /api/tables/picture": _LOOKS,
+    "POST /api/tables/query": _LOOKS,
+    "POST /v1/embeddings": _LOOKS,
+    "POST /api/chat/{agent_id}": _RUNS,
+    "POST /api/v1/agents/process": _RUNS,
+    "POST /v1/agent/chat": _RUNS,
+    "POST /v1/chat/completions": _RUNS,
+    "POST /api/runs/{run_id}/resume": _RUNS,
+    "POST /api/runs/{run_id}/replay": "it reads a run again, and nothing is called or changed",
+    "POST /api/runs/{run_id}/cancel": "the orchestrator that ends the run writes the line (run.cancel)",
+    "POST /mcp": "its tools read; tests/postgres/test_mcp_server.py",
+    "POST /api/skills/mcp:discover": "without `add` it looks; with it, tests/postgres/test_mcp_server.py",
+}
