@@ -18,7 +18,7 @@ from tests.fakes.valkey import client
 
 PATH = "/api/documents/?limit=10"
 LANES = 8  # connections of whoever floods
-PHASE = 1.5  # seconds
+PHASE = 0.5  # seconds
 
 
 def serve_gateway(dsn: str, folder: str, redis: str, port: str) -> None:
