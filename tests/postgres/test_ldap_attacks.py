@@ -1,5 +1,6 @@
 """Attacks on the sign-in by a directory: none gets in, and no password leaves without TLS or to anybody else."""
 
+import asyncio
 import ssl
 import time
 from collections.abc import Iterator
@@ -7,13 +8,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from cluster.basics.scope import Role
 from configs.sign_in_directories import Directory
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient, PasswordRefused
 from serve_apps.http.auth.throttle import FREE, SPRAYED
 from tests.fakes.corp_directory import DIRECT, SECRET, corp, declared, house_of
-from tests.fakes.http import Clock, Office
+from tests.fakes.http import PASSWORD, Clock, Office, open_office
 from tests.fakes.scripted_directory import BIND, EXTENDED, SEARCH, ScriptedDirectory, running
 from tests.fakes.slapd import BASE, SERVICE_DN, SERVICE_PASSWORD, Authority, Slapd, slapd
 
@@ -302,3 +305,46 @@ async def test_an_entry_of_which_several_are_meant_is_nobodys(
         refused = await house.sign_in("twin")
         assert (refused.status_code, refused.json()["code"]) == (401, "wrong_credentials")
         assert (await house.sign_in("guy")).json()["code"] == "nothing_granted"
+
+
+async def test_a_silent_directory_holds_up_nobody_who_signs_in_otherwise(
+    scripted: ScriptedDirectory, app_dsn: str, tmp_path: Path, office: Office, record_property: Any
+) -> None:
+    scripted.on = {BIND: "hang"}
+    told = of(scripted, tmp_path, office, answer_seconds=10, seconds=3, **UPN)
+    async with house_of(app_dsn, tmp_path, office, told) as house:
+        began = time.monotonic()
+        waiting = asyncio.gather(*(house.sign_in(f"ann{number}") for number in range(40)))
+        await asyncio.sleep(0.5)
+        moment = time.monotonic()
+        assert (await house.admin()) is not None
+        local = time.monotonic() - moment
+        assert {one.status_code for one in await waiting} == {503}
+        assert local < 2 and time.monotonic() - began < 8
+        record_property("LDAP silent: seconds of a sign-in by password meanwhile", round(local, 2))
+        scripted.on = {}
+        assert (await house.sign_in("ann")).status_code == 200, "its threads are free again"
+
+
+async def test_who_signs_in_six_times_at_once_is_one_account(
+    directory: Slapd, app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    async with house_of(app_dsn, tmp_path, office, of(directory, directory.folder, office)) as house:
+        answers = await asyncio.gather(*(house.sign_in("ben") for _ in range(6)))
+        assert {one.status_code for one in answers} == {200} and len({one.json()["user_id"] for one in answers}) == 1
+
+
+async def test_an_address_of_another_tenants_account_is_not_theirs(
+    directory: Slapd, app_dsn: str, admin_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    stranger = open_office(admin_dsn)
+    with psycopg.connect(admin_dsn) as connection:
+        taken = ("ann@corp.example", stranger.emails[Role.VIEWER])
+        connection.execute("update users set email = %s where email = %s", taken)
+    async with house_of(app_dsn, tmp_path, office, of(directory, directory.folder, office)) as house:
+        assert (await house.sign_in("ann")).json()["code"] == "account_not_linked"
+        login = {"email": "ann@corp.example", "password": PASSWORD}
+        assert (await house.api.client.post("/api/auth/login", json=login)).status_code == 200, "it stays the other's"
+    told = of(directory, directory.folder, office, domains=["other.example"])
+    async with house_of(app_dsn, tmp_path, office, told) as house:
+        assert (await house.sign_in("ben")).json()["code"] == "domain_refused"

@@ -27,7 +27,6 @@ NOW = datetime(2026, 11, 28, tzinfo=UTC)
         ({"userAccountControl": "512", "msDS-User-Account-Control-Computed": "16"}, "locked"),
         ({"msDS-User-Account-Control-Computed": "8388608"}, "password expired"),
         ({"nsAccountLock": "TRUE"}, "disabled"),
-        ({"pwdAccountLockedTime": "000001010000Z"}, "locked"),
         ({"accountExpires": "0"}, None),
         ({"accountExpires": "9223372036854775807"}, None),
         ({"accountExpires": "132000000000000000"}, "expired"),

@@ -198,12 +198,14 @@ class DirectoryClient:
         """A connection to the first server that takes one; those that did not a moment ago come last."""
         moment = self._clock()
         urls = sorted(self.directory.urls, key=lambda url: self._avoided.get(url, 0.0) > moment)
+        last: ServerAway | None = None
         for url in urls:
             try:
                 return self._connect(session, url)
-            except ServerAway:
-                self._avoided[url] = moment + AVOIDED_SECONDS
-        raise ProviderUnavailable(self.directory.title)
+            except ServerAway as away:
+                self._avoided[url], last = moment + AVOIDED_SECONDS, away
+        assert last is not None, "there is one at least"
+        raise last
 
     def _connect(self, session: _Session, url: str) -> DirectoryConnection:
         connection = DirectoryConnection(self.directory, url, self._context)

@@ -14,12 +14,11 @@ from ldap3.utils.dn import escape_rdn, parse_dn
 
 from configs.sign_in_directories import LOGIN
 
-# What says that an account has ended: Active Directory's, OpenLDAP's password policy, 389 Directory Server's.
+# What says that an account has ended: Active Directory's, and 389 Directory Server's. OpenLDAP refuses to bind.
 STATUS_ATTRIBUTES: Final = (
     "userAccountControl",
     "msDS-User-Account-Control-Computed",
     "accountExpires",
-    "pwdAccountLockedTime",
     "nsAccountLock",
 )
 DISABLED, LOCKED, PASSWORD_EXPIRED = 0x2, 0x10, 0x800000  # bits of Active Directory's userAccountControl
@@ -62,7 +61,7 @@ class DirectoryEntry:
                 bits |= int(text) if text.lstrip("-").isdecimal() else DISABLED  # what cannot be read lets nobody in
         if bits & DISABLED or "true" in map(str.lower, self.texts("nsAccountLock")):
             return "disabled"
-        if bits & LOCKED or self.texts("pwdAccountLockedTime"):
+        if bits & LOCKED:
             return "locked"
         if bits & PASSWORD_EXPIRED:
             return "password expired"
