@@ -245,7 +245,7 @@ async def test_guesses_are_counted_for_a_person_by_whatever_login_and_for_who_sp
         house.clock.seconds += 60
         assert (await house.sign_in("ann")).status_code == 200
         tried = 0
-        while tried < 5000 and (await house.sign_in(f"u{tried}", "Winter2026!")).status_code == 401:
+        while tried < 2 * SPRAYED * FREE and (await house.sign_in(f"u{tried}", "Winter2026!")).status_code == 401:
             tried += 1
         assert tried <= SPRAYED * FREE, "one password on each of many accounts"
         assert (await house.sign_in("ben")).status_code == 200, "who has signed in from there before goes on doing so"
@@ -273,6 +273,19 @@ async def test_unknown_and_wrong_are_answered_alike_and_take_as_long(
         record_property("LDAP wrong password over unknown login, times", round(known / unknown, 2))
         trail = await house.refusals()
         assert len(trail) == 8 and {why.partition(": ")[2] for _, why in trail} == {"invalidCredentials"}
+
+
+async def test_an_unknown_login_costs_the_same_connections_and_tells_nobody_the_password(
+    scripted: ScriptedDirectory, app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    told = of(scripted, tmp_path, office, kind="active_directory", base_dn="dc=corp")
+    async with house_of(app_dsn, tmp_path, office, told) as house:
+        assert (await house.sign_in("ann", "wrong")).status_code == 401
+        known = (scripted.connections, len(scripted.binds))
+        scripted.entries = []
+        assert (await house.sign_in("nobody", SECRET)).status_code == 401
+    assert (scripted.connections - known[0], len(scripted.binds) - known[1]) == known == (2, 2)
+    assert scripted.binds[-1][0].endswith(",dc=corp") and scripted.binds[-1][1] != SECRET
 
 
 async def test_active_directory_says_who_has_bound_and_why_not(
