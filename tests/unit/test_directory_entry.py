@@ -24,6 +24,8 @@ NOW = datetime(2026, 11, 28, tzinfo=UTC)
         ({"userAccountControl": "512"}, None),
         ({"userAccountControl": "514"}, "disabled"),
         ({"userAccountControl": "nonsense"}, "disabled"),
+        ({"userAccountControl": "--512"}, "disabled"),
+        ({"userAccountControl": "-2147483136"}, None),
         ({"userAccountControl": "512", "msDS-User-Account-Control-Computed": "16"}, "locked"),
         ({"msDS-User-Account-Control-Computed": "8388608"}, "password expired"),
         ({"nsAccountLock": "TRUE"}, "disabled"),
@@ -31,7 +33,7 @@ NOW = datetime(2026, 11, 28, tzinfo=UTC)
         ({"accountExpires": "9223372036854775807"}, None),
         ({"accountExpires": "132000000000000000"}, "expired"),
         ({"accountExpires": "150000000000000000"}, None),
-        ({"accountExpires": "99999999999999999999999"}, None),
+        ({"accountExpires": "99999999999999999999999"}, "expired"),
         ({"accountExpires": "-1"}, "expired"),
     ],
 )

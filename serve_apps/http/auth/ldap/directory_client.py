@@ -6,7 +6,7 @@ import secrets
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, ParamSpec, TypeVar
@@ -159,15 +159,15 @@ class DirectoryClient:
     async def check(self) -> DirectoryCheck:
         """Try each server, and the service account."""
         servers = {}
-        async with self._session() as session:
-            for url in self.directory.urls:
-                try:
+        for url in self.directory.urls:
+            try:
+                async with self._session() as session:
                     await session.run(self._connect, session, url)
-                    servers[url] = ""
-                except ServerAway as away:
-                    servers[url] = away.why
-                except ProviderUnavailable:
-                    servers[url] = "no answer in time"
+                servers[url] = ""
+            except ServerAway as away:
+                servers[url] = away.why
+            except ProviderUnavailable:
+                servers[url] = "no answer in time"
         if self.directory.bind == "direct":
             return DirectoryCheck(servers)
         try:
@@ -192,7 +192,8 @@ class DirectoryClient:
         finally:
             for connection in session.connections:
                 connection.abort()  # a thread may still wait for it
-                self._threads.submit(connection.close)
+                with suppress(RuntimeError):  # the program ends, and has closed them already
+                    self._threads.submit(connection.close)
 
     def _open(self, session: _Session) -> DirectoryConnection:
         """A connection to the first server that takes one; those that did not a moment ago come last."""

@@ -78,8 +78,7 @@ class _VerifiedTls(Tls):
 class DirectoryConnection:
     """A connection to one server, for one thread at a time; every method but `abort` may block.
 
-    All raise ServerAway where the server is away, not the one that it should be, or answers in another way
-    than LDAP has it.
+    All raise ServerAway where the server is away, is not the one that it should be, or does not speak LDAP.
     """
 
     def __init__(self, directory: Directory, url: str, context: ssl.SSLContext) -> None:

@@ -24,6 +24,7 @@ STATUS_ATTRIBUTES: Final = (
 DISABLED, LOCKED, PASSWORD_EXPIRED = 0x2, 0x10, 0x800000  # bits of Active Directory's userAccountControl
 WINDOWS_EPOCH: Final = datetime(1601, 1, 1, tzinfo=UTC)
 NEVER: Final = ("0", "9223372036854775807")
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _NO_UPN = re.compile(r"[\s@\\/:;,=+*?<>|\"()]")
 
 
@@ -58,7 +59,7 @@ class DirectoryEntry:
         bits = 0
         for name in STATUS_ATTRIBUTES[:2]:
             for text in self.texts(name):
-                bits |= int(text) if text.lstrip("-").isdecimal() else DISABLED  # what cannot be read lets nobody in
+                bits |= int(text) if _NUMBER.fullmatch(text) else DISABLED  # what cannot be read lets nobody in
         if bits & DISABLED or "true" in map(str.lower, self.texts("nsAccountLock")):
             return "disabled"
         if bits & LOCKED:
@@ -72,7 +73,7 @@ def _is_past(ticks: str, now: datetime) -> bool:
     """True where that many tenths of a microsecond since 1601 are over, or are no number."""
     if ticks in NEVER:
         return False
-    return not ticks.isdecimal() or WINDOWS_EPOCH + timedelta(microseconds=min(int(ticks) // 10, 10**17)) <= now
+    return not _NUMBER.fullmatch(ticks) or WINDOWS_EPOCH + timedelta(microseconds=min(int(ticks) // 10, 10**17)) <= now
 
 
 def filter_for(template: str, login: str) -> str:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, StringConstraints, model_validator
 
 from cluster.basics.errors import Forbidden, Invalid
-from cluster.basics.scope import Scope
+from cluster.basics.scope import Scope, TenantId
 from cluster.state.identity.external_accounts import ExternalPerson, NothingGranted
 from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember
 from serve_apps.http.auth.claimed_rights import accepted_email, claimed_rights
@@ -90,7 +90,7 @@ async def login_by_directory(body: DirectoryLogin, request: Request, parts: Its)
     refuse = partial(record_refusal, parts, tenant, client.directory)
     try:
         person = await client.authenticate(login, body.password, parts.clock(), may_try)
-        member = await _admitted(parts, client, person)
+        member = await _admitted(parts, client, tenant, person)
     except PasswordRefused as refused:
         await _count_failure(guesses)
         if refused.subject is not None:
@@ -127,10 +127,11 @@ def _chosen_client(parts: AppDependencies, wanted: str | None) -> DirectoryClien
     return found
 
 
-async def _admitted(parts: AppDependencies, client: DirectoryClient, person: DirectoryPerson) -> WorkspaceMember:
+async def _admitted(
+    parts: AppDependencies, client: DirectoryClient, tenant: TenantId, person: DirectoryPerson
+) -> WorkspaceMember:
     """Whom the person is here, with what the rules give them now. Raises Forbidden, SignInRefused."""
     of = client.directory
-    tenant = await tenant_of(parts, of)
     known = ExternalPerson(of.name, client.issuer, person.subject, accepted_email(of, person.email, vouched=True))
     rights = claimed_rights(of, person.claims, fold_name)
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
