@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from cluster.basics.scope import Role
 from configs.sign_in_directories import Directory
-from serve_apps.http.auth.ldap.directory_client import DirectoryClient, PasswordRefused
+from serve_apps.http.auth.ldap.directory_client import AT_ONCE, DirectoryClient, PasswordRefused
 from serve_apps.http.auth.throttle import FREE, SPRAYED
 from tests.fakes.corp_directory import DIRECT, SECRET, corp, declared, house_of
 from tests.fakes.http import PASSWORD, Clock, Office, open_office
@@ -125,17 +126,13 @@ async def test_an_empty_password_is_nobodys_though_the_directory_takes_it(
                 house.clock.seconds += 3600
         client = DirectoryClient(told, lambda: 0.0)
         with pytest.raises(PasswordRefused):
-            await client.authenticate("ann", "", Clock()(), _anybody)
+            await client.authenticate("ann", "", Clock()(), lambda subject: nullcontext())
         await client.close()
     assert refused == 2 * len(VANISHING)
     log = (directory.folder / "slapd.log").read_text()
     assert "method=128" in log and "RESULT tag=97 err=0 qtime" in log
     assert " mech=SIMPLE bind_ssf=0 ssf=0" not in log, "nobody has bound without TLS"
     record_property("LDAP attacks refused: empty passwords", f"{refused + 4} of {2 * len(VANISHING) + 4}")
-
-
-async def _anybody(subject: str) -> None:
-    """May try as often as they like."""
 
 
 @pytest.mark.parametrize("tls", ["stripped", "dropped", "ldaps"])
@@ -252,6 +249,20 @@ async def test_guesses_are_counted_for_a_person_by_whatever_login_and_for_who_sp
         unknown = (await house.sign_in("mover")).json()
         assert unknown["code"] == "too_many_attempts"
         record_property("LDAP logins that one address may spray", tried)
+
+
+@pytest.mark.parametrize("bind", [{}, DIRECT], ids=["search", "direct"])
+async def test_guesses_that_come_together_are_counted_one_after_the_other(
+    directory: Slapd, app_dsn: str, tmp_path: Path, office: Office, bind: dict[str, Any], record_property: Any
+) -> None:
+    async with house_of(app_dsn, tmp_path, office, of(directory, directory.folder, office, **bind)) as house:
+        answers = await asyncio.gather(*(house.sign_in("ann", f"guess {number}") for number in range(40)))
+        tried = [one.status_code for one in answers].count(401)
+        assert tried == FREE and {one.status_code for one in answers} == {401, 429}
+        answers = await asyncio.gather(*(house.sign_in(f"nobody{number}", "Winter2026!") for number in range(180)))
+        sprayed = [one.status_code for one in answers].count(401)
+        assert sprayed <= SPRAYED * FREE + AT_ONCE and {one.status_code for one in answers} == {401, 429}
+        record_property("LDAP guesses of forty at once that were tried", tried)
 
 
 async def test_unknown_and_wrong_are_answered_alike_and_take_as_long(

@@ -1,9 +1,10 @@
 """Guessing passwords gets slow: failures in a row are counted in Redis for all replicas, here while Redis is away."""
 
+import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Protocol
@@ -56,6 +57,10 @@ class LoginThrottle(Protocol):
         """Give this caller a good record, for a month."""
         ...
 
+    def turn(self, who: str) -> AbstractAsyncContextManager[None]:
+        """One guess at a time in this process: those that come together would all be let in before one has failed."""
+        ...
+
 
 class GuessLimiter:
     """Counts failed logins by account and address together, and by account from any address.
@@ -72,6 +77,13 @@ class GuessLimiter:
         """
         self._throttle, self._here, self._account = throttle, f"{account} {address}", account
         self._sprayer = f"{among} {address}" if among else ""
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Guess inside of it, and tell how that ended. Raises TooManyAttempts: as `check`."""
+        async with self._throttle.turn(self._account):
+            await self.check()
+            yield
 
     async def check(self) -> None:
         """As in Throttle."""
@@ -121,6 +133,7 @@ class ProcessThrottle:
         self._clock, self._free, self._longest, self._remembered = clock, free, longest, remembered
         self._failures: OrderedDict[str, _Failures] = OrderedDict()
         self._good: OrderedDict[str, float] = OrderedDict()  # until when
+        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}  # with how many have one or wait for it
 
     def __len__(self) -> int:
         """Number of callers with counted failures."""
@@ -156,6 +169,21 @@ class ProcessThrottle:
         self._good[who] = self._clock() + GOOD_SECONDS
         while len(self._good) > self._remembered:
             self._good.popitem(last=False)
+
+    @asynccontextmanager
+    async def turn(self, who: str) -> AsyncIterator[None]:
+        """As in Throttle."""
+        lock, waiting = self._turns.get(who, (asyncio.Lock(), 0))
+        self._turns[who] = (lock, waiting + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            _, waiting = self._turns[who]
+            if waiting > 1:
+                self._turns[who] = (lock, waiting - 1)
+            else:
+                del self._turns[who]
 
 
 class SharedThrottle:
@@ -213,6 +241,10 @@ class SharedThrottle:
         await self._process.remember(who)
         with suppress(RedisAway):
             await self._redis.call(lambda redis: redis.set(_throttle_key("good", who), 1, ex=GOOD_SECONDS))
+
+    def turn(self, who: str) -> AbstractAsyncContextManager[None]:
+        """As in Throttle."""
+        return self._process.turn(who)
 
 
 def _throttle_key(kind: str, who: str) -> str:
