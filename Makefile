@@ -80,7 +80,7 @@ slapd:
 	if [ ! -e $$policy ]; then printf '#!/bin/sh\nexit 101\n' | $$as tee $$policy >/dev/null; $$as chmod 755 $$policy; mine=yes; fi; \
 	trap '[ -z "$$mine" ] || $$as rm -f $$policy' EXIT; \
 	$$as apt-get update -qq; \
-	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends slapd ldap-utils >/dev/null; \
+	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends slapd ldap-utils >/dev/null; \
 	[ -z "$$new" ] || $$as update-rc.d slapd disable >/dev/null 2>&1 || true
 
 

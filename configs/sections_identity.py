@@ -13,8 +13,9 @@ LEAST_KEY_BYTES = 32  # of HS256's key: RFC 7518, section 3.2
 class AuthSettings(Section):
     """Tokens and the first administrator. Without `secret_key` one is made and kept in the state directory.
 
-    `providers_file`: a YAML file of OpenID providers by which people may sign in (configs/sign_in_providers.py);
-    `public_url`: where browsers reach this product, as providers are to send them back there.
+    `providers_file`: a YAML file of OpenID providers and directories by which people may sign in
+    (configs/sign_in_providers.py, configs/sign_in_directories.py); `public_url`: where browsers reach this product, as
+    providers are to send them back there.
     """
 
     secret_key: Secret = None

@@ -121,7 +121,7 @@ def create_app(parts: AppDependencies) -> FastAPI:
             async with mcp_routes.mcp_lifespan(app):
                 yield
         finally:
-            for close in parts.closers:
+            for close in (*(one.close for one in parts.directories.values()), *parts.closers):
                 await close()
             await parts.database.close()
 

@@ -27,6 +27,7 @@ from tests.fakes.slapd import (
 
 SECRET = "ann's own words"
 DIRECT = {"bind": "direct", "bind_name": f"uid={{login}},ou=people,{BASE}"}
+POLICY = {"pwdAttribute": "userPassword", "pwdLockout": "TRUE", "pwdMaxFailure": "1000"}
 LONG_AGO = "132000000000000000"  # in Active Directory's time
 RULES = [
     {"value": "staff", "workspace": "w"},
@@ -38,7 +39,6 @@ def people() -> str:
     """Ann is deep in the staff, ben a boss; guy is in nothing; the others may not sign in, or not by this name."""
     ended = {"off": {"userAccountControl": "514"}, "late": {"accountExpires": LONG_AGO}}
     ended |= {"stuck": {"msDS_User_Account_Control_Computed": "16"}, "stale": {"userAccountControl": "8389120"}}
-    ended |= {"shut": {"pwdAccountLockedTime": "20200101000000Z"}}
     return "".join(
         (
             skeleton(),
@@ -47,10 +47,12 @@ def people() -> str:
             *(person(name, SECRET) for name in ("guy", "mover")),
             *(person(name, SECRET, **more) for name, more in ended.items()),
             person("twin", SECRET) + person("twin", SECRET, dn=f"cn=twin,{BASE}"),
+            person("shut", SECRET, pwdAccountLockedTime="000001010000Z"),
+            entry(f"cn=policy,{BASE}", ["pwdPolicy", "device"], cn="policy", **POLICY),
             person("admin", SECRET, mail="admin@office.example"),
             group("finance-west", "ann", "@staff"),  # a circle
             group("west", "@finance-west"),
-            group("staff", "@west", "mover", *ended, "twin", "admin"),
+            group("staff", "@west", "mover", *ended, "twin", "admin", "shut"),
             group("bosses", "ben"),
             entry(
                 f"ou=elsewhere,{BASE}", ["referral", "extensibleObject"], ou="elsewhere", ref="ldap://127.0.0.1:9/dc=x"
@@ -109,5 +111,3 @@ async def house_of(
     clients = {one.name: DirectoryClient(one, clock.monotonic) for one in directories}
     async with serve(replace(make_parts(app_dsn, folder, clock), directories=clients)) as api:
         yield DirectoryHouse(api, office, clock)
-        for client in clients.values():
-            await client.close()

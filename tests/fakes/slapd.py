@@ -42,6 +42,8 @@ rootdn "cn=root,{base}"
 rootpw root
 directory {folder}/data
 dbnosync
+overlay ppolicy
+ppolicy_default "cn=policy,{base}"
 index objectClass,uid,mail,member,cn eq
 access to attrs=userPassword by anonymous auth by * none
 access to * by users read by * none
@@ -130,7 +132,8 @@ def find_slapd(places: str) -> str:
 @contextmanager
 def slapd(folder: Path, ldif: str, more: str = "") -> Iterator[Slapd]:
     """One with these entries; certificates lie in the folder already. `more` is configuration before the database."""
-    program = find_slapd(PLACES)
+    # A copy: some systems' AppArmor has the one in its place read and write only where the system's own directory is.
+    program = shutil.copy(find_slapd(PLACES), folder / "slapd")
     (folder / "data").mkdir()
     config, entries = folder / "slapd.conf", folder / "entries.ldif"
     config.write_text(CONFIG.format(folder=folder, base=BASE, more=more), encoding="utf-8")

@@ -1,19 +1,23 @@
 """Attacks on the sign-in by a directory: none gets in, and no password leaves without TLS or to anybody else."""
 
+import asyncio
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from cluster.basics.scope import Role
 from configs.sign_in_directories import Directory
-from serve_apps.http.auth.ldap.directory_client import DirectoryClient, PasswordRefused
+from serve_apps.http.auth.ldap.directory_client import AT_ONCE, DirectoryClient, PasswordRefused
 from serve_apps.http.auth.throttle import FREE, SPRAYED
 from tests.fakes.corp_directory import DIRECT, SECRET, corp, declared, house_of
-from tests.fakes.http import Clock, Office
+from tests.fakes.http import PASSWORD, Clock, Office, open_office
 from tests.fakes.scripted_directory import BIND, EXTENDED, SEARCH, ScriptedDirectory, running
 from tests.fakes.slapd import BASE, SERVICE_DN, SERVICE_PASSWORD, Authority, Slapd, slapd
 
@@ -122,17 +126,13 @@ async def test_an_empty_password_is_nobodys_though_the_directory_takes_it(
                 house.clock.seconds += 3600
         client = DirectoryClient(told, lambda: 0.0)
         with pytest.raises(PasswordRefused):
-            await client.authenticate("ann", "", Clock()(), _anybody)
+            await client.authenticate("ann", "", Clock()(), lambda subject: nullcontext())
         await client.close()
     assert refused == 2 * len(VANISHING)
     log = (directory.folder / "slapd.log").read_text()
     assert "method=128" in log and "RESULT tag=97 err=0 qtime" in log
     assert " mech=SIMPLE bind_ssf=0 ssf=0" not in log, "nobody has bound without TLS"
     record_property("LDAP attacks refused: empty passwords", f"{refused + 4} of {2 * len(VANISHING) + 4}")
-
-
-async def _anybody(subject: str) -> None:
-    """May try as often as they like."""
 
 
 @pytest.mark.parametrize("tls", ["stripped", "dropped", "ldaps"])
@@ -242,13 +242,27 @@ async def test_guesses_are_counted_for_a_person_by_whatever_login_and_for_who_sp
         house.clock.seconds += 60
         assert (await house.sign_in("ann")).status_code == 200
         tried = 0
-        while tried < 5000 and (await house.sign_in(f"u{tried}", "Winter2026!")).status_code == 401:
+        while tried < 2 * SPRAYED * FREE and (await house.sign_in(f"u{tried}", "Winter2026!")).status_code == 401:
             tried += 1
         assert tried <= SPRAYED * FREE, "one password on each of many accounts"
         assert (await house.sign_in("ben")).status_code == 200, "who has signed in from there before goes on doing so"
         unknown = (await house.sign_in("mover")).json()
         assert unknown["code"] == "too_many_attempts"
         record_property("LDAP logins that one address may spray", tried)
+
+
+@pytest.mark.parametrize("bind", [{}, DIRECT], ids=["search", "direct"])
+async def test_guesses_that_come_together_are_counted_one_after_the_other(
+    directory: Slapd, app_dsn: str, tmp_path: Path, office: Office, bind: dict[str, Any], record_property: Any
+) -> None:
+    async with house_of(app_dsn, tmp_path, office, of(directory, directory.folder, office, **bind)) as house:
+        answers = await asyncio.gather(*(house.sign_in("ann", f"guess {number}") for number in range(40)))
+        tried = [one.status_code for one in answers].count(401)
+        assert tried == FREE and {one.status_code for one in answers} == {401, 429}
+        answers = await asyncio.gather(*(house.sign_in(f"nobody{number}", "Winter2026!") for number in range(180)))
+        sprayed = [one.status_code for one in answers].count(401)
+        assert sprayed <= SPRAYED * FREE + AT_ONCE and {one.status_code for one in answers} == {401, 429}
+        record_property("LDAP guesses of forty at once that were tried", tried)
 
 
 async def test_unknown_and_wrong_are_answered_alike_and_take_as_long(
@@ -270,6 +284,19 @@ async def test_unknown_and_wrong_are_answered_alike_and_take_as_long(
         record_property("LDAP wrong password over unknown login, times", round(known / unknown, 2))
         trail = await house.refusals()
         assert len(trail) == 8 and {why.partition(": ")[2] for _, why in trail} == {"invalidCredentials"}
+
+
+async def test_an_unknown_login_costs_the_same_connections_and_tells_nobody_the_password(
+    scripted: ScriptedDirectory, app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    told = of(scripted, tmp_path, office, kind="active_directory", base_dn="dc=corp")
+    async with house_of(app_dsn, tmp_path, office, told) as house:
+        assert (await house.sign_in("ann", "wrong")).status_code == 401
+        known = (scripted.connections, len(scripted.binds))
+        scripted.entries = []
+        assert (await house.sign_in("nobody", SECRET)).status_code == 401
+    assert (scripted.connections - known[0], len(scripted.binds) - known[1]) == known == (2, 2)
+    assert scripted.binds[-1][0].endswith(",dc=corp") and scripted.binds[-1][1] != SECRET
 
 
 async def test_active_directory_says_who_has_bound_and_why_not(
@@ -302,3 +329,46 @@ async def test_an_entry_of_which_several_are_meant_is_nobodys(
         refused = await house.sign_in("twin")
         assert (refused.status_code, refused.json()["code"]) == (401, "wrong_credentials")
         assert (await house.sign_in("guy")).json()["code"] == "nothing_granted"
+
+
+async def test_a_silent_directory_holds_up_nobody_who_signs_in_otherwise(
+    scripted: ScriptedDirectory, app_dsn: str, tmp_path: Path, office: Office, record_property: Any
+) -> None:
+    scripted.on = {BIND: "hang"}
+    told = of(scripted, tmp_path, office, answer_seconds=10, seconds=3, **UPN)
+    async with house_of(app_dsn, tmp_path, office, told) as house:
+        began = time.monotonic()
+        waiting = asyncio.gather(*(house.sign_in(f"ann{number}") for number in range(40)))
+        await asyncio.sleep(0.5)
+        moment = time.monotonic()
+        assert (await house.admin()) is not None
+        local = time.monotonic() - moment
+        assert {one.status_code for one in await waiting} == {503}
+        assert local < 2 and time.monotonic() - began < 8
+        record_property("LDAP silent: seconds of a sign-in by password meanwhile", round(local, 2))
+        scripted.on = {}
+        assert (await house.sign_in("ann")).status_code == 200, "its threads are free again"
+
+
+async def test_who_signs_in_six_times_at_once_is_one_account(
+    directory: Slapd, app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    async with house_of(app_dsn, tmp_path, office, of(directory, directory.folder, office)) as house:
+        answers = await asyncio.gather(*(house.sign_in("ben") for _ in range(6)))
+        assert {one.status_code for one in answers} == {200} and len({one.json()["user_id"] for one in answers}) == 1
+
+
+async def test_an_address_of_another_tenants_account_is_not_theirs(
+    directory: Slapd, app_dsn: str, admin_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    stranger = open_office(admin_dsn)
+    with psycopg.connect(admin_dsn) as connection:
+        taken = ("ann@corp.example", stranger.emails[Role.VIEWER])
+        connection.execute("update users set email = %s where email = %s", taken)
+    async with house_of(app_dsn, tmp_path, office, of(directory, directory.folder, office)) as house:
+        assert (await house.sign_in("ann")).json()["code"] == "account_not_linked"
+        login = {"email": "ann@corp.example", "password": PASSWORD}
+        assert (await house.api.client.post("/api/auth/login", json=login)).status_code == 200, "it stays the other's"
+    told = of(directory, directory.folder, office, domains=["other.example"])
+    async with house_of(app_dsn, tmp_path, office, told) as house:
+        assert (await house.sign_in("ben")).json()["code"] == "domain_refused"

@@ -4,9 +4,9 @@ import asyncio
 import logging
 import secrets
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, ParamSpec, TypeVar
@@ -117,6 +117,7 @@ class DirectoryClient:
             _check_filter(directory, template)
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"directory-{directory.name}")
         self._avoided: dict[str, float] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
 
     @property
     def issuer(self) -> str:
@@ -128,13 +129,13 @@ class DirectoryClient:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def authenticate(
-        self, login: str, password: str, now: datetime, may_try: Callable[[str], Awaitable[None]]
+        self, login: str, password: str, now: datetime, trying: Callable[[str], AbstractAsyncContextManager[None]]
     ) -> DirectoryPerson:
         """Who has this login and password, and what the directory says of them.
 
         Args:
-            may_try: is told whose password is about to be tried, and raises where it has been tried too often; a person
-                may have several logins.
+            trying: is told whose password is tried inside of it, and raises where it has been tried too often; a
+                person may have several logins.
 
         Raises:
             PasswordRefused: nobody has.
@@ -150,24 +151,40 @@ class DirectoryClient:
             else:
                 connection = await session.run(self._open_service, session)
                 entry = await self._find(session, connection, login)
-                await may_try(self._subject(entry))
-                await session.run(self._prove, session, entry, password)
+                async with trying(self._subject(entry)):
+                    await session.run(self._prove, session, entry, password)
             if (why := entry.ended(now)) is not None:
                 raise AccountEnded(why)
             return await session.run(self._person, connection, entry)
 
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Ask the directory inside of it: what is counted before a sign-in is asked then, when those before have ended.
+
+        Raises ProviderUnavailable: none got free in the seconds of a sign-in.
+        """
+        try:
+            async with asyncio.timeout(self.directory.seconds):
+                await self._places.acquire()
+        except TimeoutError as error:
+            raise ProviderUnavailable(self.directory.title) from error
+        try:
+            yield
+        finally:
+            self._places.release()
+
     async def check(self) -> DirectoryCheck:
         """Try each server, and the service account."""
         servers = {}
-        async with self._session() as session:
-            for url in self.directory.urls:
-                try:
+        for url in self.directory.urls:
+            try:
+                async with self._session() as session:
                     await session.run(self._connect, session, url)
-                    servers[url] = ""
-                except ServerAway as away:
-                    servers[url] = away.why
-                except ProviderUnavailable:
-                    servers[url] = "no answer in time"
+                servers[url] = ""
+            except ServerAway as away:
+                servers[url] = away.why
+            except ProviderUnavailable:
+                servers[url] = "no answer in time"
         if self.directory.bind == "direct":
             return DirectoryCheck(servers)
         try:
@@ -192,18 +209,21 @@ class DirectoryClient:
         finally:
             for connection in session.connections:
                 connection.abort()  # a thread may still wait for it
-                self._threads.submit(connection.close)
+                with suppress(RuntimeError):  # the program ends, and has closed them already
+                    self._threads.submit(connection.close)
 
     def _open(self, session: _Session) -> DirectoryConnection:
         """A connection to the first server that takes one; those that did not a moment ago come last."""
         moment = self._clock()
         urls = sorted(self.directory.urls, key=lambda url: self._avoided.get(url, 0.0) > moment)
+        last: ServerAway | None = None
         for url in urls:
             try:
                 return self._connect(session, url)
-            except ServerAway:
-                self._avoided[url] = moment + AVOIDED_SECONDS
-        raise ProviderUnavailable(self.directory.title)
+            except ServerAway as away:
+                self._avoided[url], last = moment + AVOIDED_SECONDS, away
+        assert last is not None, "there is one at least"
+        raise last
 
     def _connect(self, session: _Session, url: str) -> DirectoryConnection:
         connection = DirectoryConnection(self.directory, url, self._context)

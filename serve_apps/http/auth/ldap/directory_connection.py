@@ -78,14 +78,13 @@ class _VerifiedTls(Tls):
 class DirectoryConnection:
     """A connection to one server, for one thread at a time; every method but `abort` may block.
 
-    All raise ServerAway where the server is away, not the one that it should be, or answers in another way
-    than LDAP has it.
+    All raise ServerAway where the server is away, is not the one that it should be, or does not speak LDAP.
     """
 
     def __init__(self, directory: Directory, url: str, context: ssl.SSLContext) -> None:
         """`url` is one of the directory's."""
         self._directory, self._url, address = directory, url, urlsplit(url)
-        self._secure = address.scheme == "ldaps"
+        self._secure, self._aborted = address.scheme == "ldaps", False
         server = Server(
             f"{url.partition('//')[0]}//{address.netloc}",
             get_info=NONE,
@@ -115,8 +114,8 @@ class DirectoryConnection:
             raise BindRefused("name or password is empty")
         connection = self._connection
         # ldap3 opens a connection that has ended once more to bind, and then without StartTLS.
-        if connection.closed or not isinstance(connection.socket, ssl.SSLSocket):
-            raise self._unavailable("bind", "the connection is not encrypted")
+        if self._aborted or connection.closed or not isinstance(connection.socket, ssl.SSLSocket):
+            raise self._unavailable("bind", "the connection has ended, or is not encrypted")
         with self._classified("bind"):
             try:
                 # As bytes: ldap3 would drop characters from a text (RFC 4013), and be left with an empty password.
@@ -168,7 +167,8 @@ class DirectoryConnection:
                     return
 
     def abort(self) -> None:
-        """End it, whatever another thread waits for."""
+        """End it, whatever another thread waits for; nothing is sent on it from then on."""
+        self._aborted = True
         with suppress(OSError, AttributeError, ValueError):
             self._connection.socket.shutdown(SHUT_RDWR)
 
@@ -190,6 +190,8 @@ class DirectoryConnection:
     @contextmanager
     def _classified(self, doing: str, *passing: type[Exception]) -> Iterator[None]:
         """Whatever goes wrong is the server's being away, except these, and what has a name of ours."""
+        if self._aborted:
+            raise self._unavailable(doing, "it has taken too long")
         try:
             yield
         except passing:

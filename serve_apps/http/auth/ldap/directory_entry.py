@@ -14,17 +14,17 @@ from ldap3.utils.dn import escape_rdn, parse_dn
 
 from configs.sign_in_directories import LOGIN
 
-# What says that an account has ended: Active Directory's, OpenLDAP's password policy, 389 Directory Server's.
+# What says that an account has ended: Active Directory's, and 389 Directory Server's. OpenLDAP refuses to bind.
 STATUS_ATTRIBUTES: Final = (
     "userAccountControl",
     "msDS-User-Account-Control-Computed",
     "accountExpires",
-    "pwdAccountLockedTime",
     "nsAccountLock",
 )
 DISABLED, LOCKED, PASSWORD_EXPIRED = 0x2, 0x10, 0x800000  # bits of Active Directory's userAccountControl
 WINDOWS_EPOCH: Final = datetime(1601, 1, 1, tzinfo=UTC)
 NEVER: Final = ("0", "9223372036854775807")
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 _NO_UPN = re.compile(r"[\s@\\/:;,=+*?<>|\"()]")
 
 
@@ -59,10 +59,10 @@ class DirectoryEntry:
         bits = 0
         for name in STATUS_ATTRIBUTES[:2]:
             for text in self.texts(name):
-                bits |= int(text) if text.lstrip("-").isdecimal() else DISABLED  # what cannot be read lets nobody in
+                bits |= int(text) if _NUMBER.fullmatch(text) else DISABLED  # what cannot be read lets nobody in
         if bits & DISABLED or "true" in map(str.lower, self.texts("nsAccountLock")):
             return "disabled"
-        if bits & LOCKED or self.texts("pwdAccountLockedTime"):
+        if bits & LOCKED:
             return "locked"
         if bits & PASSWORD_EXPIRED:
             return "password expired"
@@ -73,7 +73,7 @@ def _is_past(ticks: str, now: datetime) -> bool:
     """True where that many tenths of a microsecond since 1601 are over, or are no number."""
     if ticks in NEVER:
         return False
-    return not ticks.isdecimal() or WINDOWS_EPOCH + timedelta(microseconds=min(int(ticks) // 10, 10**17)) <= now
+    return not _NUMBER.fullmatch(ticks) or WINDOWS_EPOCH + timedelta(microseconds=min(int(ticks) // 10, 10**17)) <= now
 
 
 def filter_for(template: str, login: str) -> str:

@@ -1,6 +1,7 @@
 """Signing in by a directory: the password that somebody has there, for a session here."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, StringConstraints, model_validator
 
 from cluster.basics.errors import Forbidden, Invalid
-from cluster.basics.scope import Scope
+from cluster.basics.scope import Scope, TenantId
 from cluster.state.identity.external_accounts import ExternalPerson, NothingGranted
 from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember
 from serve_apps.http.auth.claimed_rights import accepted_email, claimed_rights
@@ -79,32 +80,52 @@ async def login_by_directory(body: DirectoryLogin, request: Request, parts: Its)
     client = _chosen_client(parts, body.directory)
     name, address = client.directory.name, client_address(request, parts)
     login = body.username or body.email or ""
-    guesses = [GuessLimiter(parts.throttle, f"{name} {fold_login(login)}", address, among=f"directory {name}")]
-    await guesses[0].check()
+    guesses = GuessLimiter(parts.throttle, f"{name} {fold_login(login)}", address, among=f"directory {name}")
+    whose: list[GuessLimiter] = []
 
-    async def may_try(subject: str) -> None:
-        whose = GuessLimiter(parts.throttle, f"{name} subject {subject}", address)
-        await whose.check()
-        guesses.append(whose)
+    @asynccontextmanager
+    async def trying(subject: str) -> AsyncIterator[None]:
+        counted = GuessLimiter(parts.throttle, f"{name} subject {subject}", address)
+        whose.append(counted)
+        async with counted.turn():
+            try:
+                yield
+            except PasswordRefused:
+                await counted.failed()
+                raise
 
+    await guesses.check()
+    async with client.place(), guesses.turn():
+        member = await _signed_in(parts, client, guesses, login, body.password, trying)
+    await check_login_scope(parts, member, body, "session.begin")
+    for one in (guesses, *whose):
+        await one.succeeded()
+    return await start_session(parts, member, {"provider": name})
+
+
+async def _signed_in(
+    parts: AppDependencies,
+    client: DirectoryClient,
+    guesses: GuessLimiter,
+    login: str,
+    password: str,
+    trying: Callable[[str], AbstractAsyncContextManager[None]],
+) -> WorkspaceMember:
+    """Who that is here; a failure is counted, and stands in the audit trail where it is known whose."""
     tenant = await tenant_of(parts, client.directory)
     refuse = partial(record_refusal, parts, tenant, client.directory)
     try:
-        person = await client.authenticate(login, body.password, parts.clock(), may_try)
-        member = await _admitted(parts, client, person)
+        person = await client.authenticate(login, password, parts.clock(), trying)
+        return await _admitted(parts, client, tenant, person)
     except PasswordRefused as refused:
-        await _count_failure(guesses)
+        await guesses.failed()
         if refused.subject is not None:
             await refuse(WrongCredentials.code, f"{refused.subject}: {refused}")
         raise WrongCredentials from None
     except (SignInRefused, Forbidden) as error:
-        await _count_failure(guesses)
+        await guesses.failed()
         await refuse(error.code, str(error))
         raise
-    await check_login_scope(parts, member, body, "session.begin")
-    for one in guesses:
-        await one.succeeded()
-    return await start_session(parts, member, {"provider": name})
 
 
 @router.get("/api/auth/directories/{provider}/check", dependencies=[TENANT])
@@ -128,10 +149,11 @@ def _chosen_client(parts: AppDependencies, wanted: str | None) -> DirectoryClien
     return found
 
 
-async def _admitted(parts: AppDependencies, client: DirectoryClient, person: DirectoryPerson) -> WorkspaceMember:
+async def _admitted(
+    parts: AppDependencies, client: DirectoryClient, tenant: TenantId, person: DirectoryPerson
+) -> WorkspaceMember:
     """Whom the person is here, with what the rules give them now. Raises Forbidden, SignInRefused."""
     of = client.directory
-    tenant = await tenant_of(parts, of)
     known = ExternalPerson(of.name, client.issuer, person.subject, accepted_email(of, person.email, vouched=True))
     rights = claimed_rights(of, person.claims, fold_name)
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
@@ -142,8 +164,3 @@ async def _admitted(parts: AppDependencies, client: DirectoryClient, person: Dir
     if member is None:
         raise SignInRefused
     return member
-
-
-async def _count_failure(guesses: Sequence[GuessLimiter]) -> None:
-    for one in guesses:
-        await one.failed()
