@@ -24,6 +24,7 @@ from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.scim.scim_models import ScimUser
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.listening import listening, token
+from tests.fakes.token_ends import LIMIT_SECONDS, parts_for, seconds_until_refused
 
 KIND = "application/scim+json"
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
@@ -642,6 +643,34 @@ async def test_patches_of_one_group_at_once_lose_nothing(ruled: Api, office: Off
     assert Counter(one.status_code for one in same) == {201: 1, 409: 5}
 
 
+@pytest.mark.parametrize("way", ["deactivated by SCIM", "deleted by SCIM"])
+async def test_who_is_deactivated_or_deleted_is_out_everywhere_within_five_seconds(
+    way: str, app_dsn: str, tmp_path: Path, admin_dsn: str, record_property: Callable[[str, object], None]
+) -> None:
+    """Open SSE streams, sockets, MCP calls and the console end; nothing lets the token in any more."""
+    with listening(parts_for(app_dsn, tmp_path)) as url:
+        doors = await seconds_until_refused(way, url, admin_dsn, trusted=0.2)
+    assert len(doors) >= 9 and "SSE of a chat, open" in doors
+    slowest = max(LIMIT_SECONDS + 1 if seconds is None else seconds for seconds in doors.values())
+    record_property(f"{way}, slowest of {len(doors)} doors, s", round(slowest, 2))
+    assert slowest < LIMIT_SECONDS, doors
+
+
+async def test_api_keys_of_who_leaves_are_of_no_use(api: Api, admin: httpx.AsyncClient, office: Office) -> None:
+    developer = await api.sign_in(office.emails[Role.DEVELOPER])
+    key = api.bearing((await developer.post("/api/api-keys", json={"name": "robot"})).json()["key"])
+    id_ = (await account(admin, office.emails[Role.DEVELOPER]))["id"]
+    assert (await key.get("/api/agents")).status_code == 200
+    off, on = ({"op": "replace", "path": "active", "value": value} for value in (False, True))
+    assert (await patch(admin, f"Users/{id_}", off)).status_code == 200
+    assert (await key.get("/api/agents")).status_code == (await developer.get("/api/agents")).status_code == 401
+    assert (await patch(admin, f"Users/{id_}", on)).status_code == 200
+    assert (await key.get("/api/agents")).status_code == 200, "as when an administrator does it by hand"
+    assert (await admin.delete(f"/scim/v2/Users/{id_}")).status_code == 204
+    assert (await admin.patch(f"/api/users/{id_}", json={"disabled": False})).status_code == 200
+    assert (await key.get("/api/agents")).status_code == 401, "a deletion is for good"
+
+
 async def test_ten_thousand_people_are_listed_by_pages(
     admin: httpx.AsyncClient, office: Office, admin_dsn: str, record_property: Callable[[str, object], None]
 ) -> None:
@@ -669,7 +698,26 @@ async def test_ten_thousand_people_are_listed_by_pages(
     began = time.monotonic()
     assert len(await names(admin, 'emails[value ew "99@corp.example"]')) == 100
     filtered = time.monotonic() - began
+    everybody = [str(one) for one in _ids(admin_dsn, office)]
+    crew = await group(admin, "Crew")
+    took = {}
+    for what, operations in {
+        "1,500 join": [{"op": "add", "path": "members", "value": [{"value": one} for one in everybody[:1500]]}],
+        "1,000 leave one by one": [{"op": "remove", "path": f'members[value eq "{one}"]'} for one in everybody[:1000]],
+        "one more": [{"op": "Add", "path": "members", "value": [{"value": everybody[0]}]}],
+    }.items():
+        began = time.monotonic()
+        assert (await patch(admin, f"Groups/{crew}", *operations)).status_code == 204
+        took[what] = round(time.monotonic() - began, 3)
+    assert await members(admin, crew) == {everybody[0], *everybody[1000:1500]}
+    record_property("SCIM, members of a group change, s", took)
     record_property("SCIM, slowest page of 500 of 10,000 people, s", round(slowest, 3))
     record_property("SCIM, userName eq among 10,000 people, s", round(one, 3))
     record_property("SCIM, any filter over 10,000 people, s", round(filtered, 3))
-    assert slowest < 5 and one < 2 and filtered < 5
+    assert slowest < 5 and one < 2 and filtered < 5 and max(took.values()) < 10
+
+
+def _ids(admin_dsn: str, office: Office) -> list[Any]:
+    with psycopg.connect(admin_dsn) as owner:
+        found = owner.execute("select id from users where tenant_id = %s and email like 'p%%'", (office.scope.tenant,))
+        return [row[0] for row in found]
