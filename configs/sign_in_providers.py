@@ -16,6 +16,7 @@ RoleName = Literal["viewer", "developer", "operator", "admin"]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
 # Signed with a key that only the provider has: what is signed with the client's secret, anybody who has it can make.
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
+SCIM = "scim"  # what stands for it where providers' names stand
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -117,6 +118,8 @@ def _read_file(path: Path) -> _ProvidersFile:
         lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
         raise InvalidConfiguration("\n".join(lines)) from None
     names = [one.name for one in found.providers]
+    if SCIM in names:
+        raise InvalidConfiguration(f"{path}: providers: the name {SCIM} is that of provisioning; choose another")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InvalidConfiguration(f"{path}: providers: {', '.join(twice)} stands there twice")
     return found

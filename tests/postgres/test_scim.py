@@ -36,7 +36,7 @@ ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 def test_the_whole_run_of_scim2_tester(
     app_dsn: str, tmp_path: Path, office: Office, record_property: Callable[[str, object], None]
 ) -> None:
-    """SCIM-1: the conformance run of scim2-tester, over real HTTP."""
+    """The conformance run of scim2-tester, over real HTTP."""
     with listening(make_parts(app_dsn, tmp_path)) as url:
         headers = {"Authorization": f"Bearer {token(url, office.emails[Role.ADMIN])}"}
         client = SyncSCIMClient(httpx2.Client(base_url=f"{url}/scim/v2", headers=headers, timeout=30))

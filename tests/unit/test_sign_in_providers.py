@@ -7,7 +7,7 @@ import pytest
 from cluster.basics.errors import InvalidSettings
 from configs.sections_identity import AuthSettings
 from configs.settings import InvalidConfiguration
-from configs.sign_in_providers import load_providers
+from configs.sign_in_providers import load_providers, load_scim_tenants
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.wiring.http import sign_in_flow
 
@@ -60,6 +60,20 @@ def test_a_name_twice_a_file_that_is_not_there_and_no_way_back(tmp_path: Path) -
         sign_in_flow(AuthSettings(providers_file=path), tokens)
     flow = sign_in_flow(AuthSettings(providers_file=path, public_url="https://aos.example/"), tokens)
     assert flow.redirect_uri("corp") == "https://aos.example/api/auth/oidc/corp/callback" and flow.is_encrypted
+
+
+def test_rules_of_scim_stand_in_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "providers.yaml"
+    path.write_text("scim: [{rules: [{value: Finance, workspace: default, role: developer}]}]", encoding="utf-8")
+    (first,) = load_scim_tenants(path)
+    assert (first.tenant, first.rules[0].value, first.rules[0].role) == (None, "Finance", "developer")
+    assert load_providers(path) == () and load_scim_tenants(None) == ()
+    path.write_text("scim: [{rules: [{value: x, workspace: w, claim: roles}]}]", encoding="utf-8")
+    with pytest.raises(InvalidConfiguration, match="tells of groups"):
+        load_scim_tenants(path)
+    path.write_text(GOOD.replace("name: corp", "name: scim"), encoding="utf-8")
+    with pytest.raises(InvalidConfiguration, match="choose another"):
+        load_providers(path)
 
 
 @pytest.mark.parametrize("wrong", ["aos.example", "ftp://aos.example", "https://aos.example/path", "https://a?b"])
