@@ -1,5 +1,6 @@
 """Bodies and queries of SCIM requests, read by the library's models; what they refuse is refused in SCIM's words."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from serve_apps.http.scim_errors import MEDIA_TYPE, ScimRequestRefused
 MOST_OPERATIONS: Final = 1_000
 LONGEST_PATH: Final = 1_000
 JSON_TYPES: Final = (MEDIA_TYPE, "application/json")
-QUERY_NAMES: Final = (*("filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes"),)
+QUERY_NAMES: Final = ("filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes")
 AnyScim = TypeVar("AnyScim", bound=Resource[Any])
 
 
@@ -157,20 +158,21 @@ def _head(path: object) -> str:
     return str(path).rpartition(":")[2].partition(".")[0].partition("[")[0].lower()
 
 
-def resource_response(
+async def resource_response(
     resource: Resource[Any], context: Context, asked: ResponseParameters[Any] | None = None, *, status: int = 200
 ) -> ScimResponse:
-    """One resource."""
-    body = resource.model_dump(scim_ctx=context, response_parameters=asked)
+    """One resource; other requests go on while a large one is written."""
+    body = await asyncio.to_thread(resource.model_dump, scim_ctx=context, response_parameters=asked)
     location = resource.meta.location if resource.meta else None
     return ScimResponse(body, status, {"Location": location} if location and status == 201 else None)
 
 
-def list_response(
+async def list_response(
     resources: Sequence[Resource[Any]], total: int, start: int, asked: ResponseParameters[Any] | None, model: Any
 ) -> ScimResponse:
     """A page of them; `start` counts from 1."""
     listed = ListResponse[model](
         total_results=total, start_index=start, items_per_page=len(resources), resources=list(resources)
     )
-    return ScimResponse(listed.model_dump(scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=asked))
+    context = Context.RESOURCE_QUERY_RESPONSE
+    return ScimResponse(await asyncio.to_thread(listed.model_dump, scim_ctx=context, response_parameters=asked))
