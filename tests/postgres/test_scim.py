@@ -614,6 +614,13 @@ async def test_garbage_is_refused_in_scims_words_and_never_breaks_anything(
         for place in ("Users", "Groups", "Schemas", "ResourceTypes"):
             answer = await admin.get(f"/scim/v2/{place}/{odd}")
             assert (answer.status_code in (200, 404) and answer.status_code == 404) or odd == "..", (place, odd)
+    mixed = {"op": "remove", "path": 'members[type eq "x"]'}
+    told = refused(await patch(admin, f"Groups/{crew}", *[mixed] * 101), 400, "tooMany")
+    assert "fewer" in told["detail"]
+    named = {"op": "remove", "path": "members", "value": [{"value": str(uuid4())} for _ in range(200)]}
+    refused(await patch(admin, f"Groups/{crew}", mixed, named), 400, "tooMany")
+    emails = [{"value": f"p{n}@x.example"} for n in range(101)]
+    refused(await patch(admin, f"Users/{ada}", {"op": "add", "path": "emails", "value": emails}), 400, "tooMany")
     huge = [{"value": str(uuid4())} for _ in range(1_500)]
     refused(await patch(admin, f"Groups/{crew}", {"op": "add", "path": "members", "value": huge}), 400, "invalidValue")
     assert sent > 250

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from scim2_models import Context, MutabilityException, PatchOp, SearchRequest
@@ -18,6 +18,7 @@ from serve_apps.http.scim.attribute_filters import attribute_query
 from serve_apps.http.scim.scim_models import ScimUser
 from serve_apps.http.scim.scim_payloads import (
     ScimResponse,
+    check_effort,
     leaves_out,
     list_response,
     read_parameters,
@@ -29,12 +30,10 @@ from serve_apps.http.scim.scim_payloads import (
     scim_reading,
 )
 from serve_apps.http.scim.scim_places import address_of, as_person, as_user, check_person, id_in_path
-from serve_apps.http.scim_errors import ScimRequestRefused
 
 router = APIRouter(prefix="/scim/v2/Users", route_class=GuardedRoute, tags=["scim"])
 
 UserPatch = PatchOp[ScimUser]
-MOST_APPLIED: Final = 100  # operations on one person
 Change = Callable[[ScimUser], ScimUser]
 
 
@@ -93,8 +92,7 @@ async def replace_user(user_id: str, request: Request, me: Me, parts: Its) -> Sc
 async def patch_user(user_id: str, request: Request, me: Me, parts: Its) -> ScimResponse:
     """Change some of what somebody is like (RFC 7644, section 3.5.2); a second time changes nothing."""
     patch, asked = await read_patch(request, UserPatch), _asked(request)
-    if len(patch.operations or ()) > MOST_APPLIED:
-        raise ScimRequestRefused("tooMany", f"at most {MOST_APPLIED} operations at once")
+    check_effort(patch.operations or (), 1)
 
     def change(before: ScimUser) -> ScimUser:
         after = before.model_copy(deep=True)
