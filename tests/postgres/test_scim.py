@@ -623,6 +623,12 @@ async def test_garbage_is_refused_in_scims_words_and_never_breaks_anything(
     refused(await patch(admin, f"Users/{ada}", {"op": "add", "path": "emails", "value": emails}), 400, "tooMany")
     huge = [{"value": str(uuid4())} for _ in range(1_500)]
     refused(await patch(admin, f"Groups/{crew}", {"op": "add", "path": "members", "value": huge}), 400, "invalidValue")
+    long = " or ".join(f'emails[value eq "{n}"]' for n in range(3_000))
+    began = time.monotonic()
+    for place in ("Users/.search", "Groups/.search", ".search"):
+        refused(await admin.post(f"/scim/v2/{place}", json={"filter": long}), 400, "invalidFilter")
+        refused(await admin.post(f"/scim/v2/{place}", json={"attributes": ["a.b"] * 9_000}), 400, "invalidValue")
+    assert time.monotonic() - began < 2, "what is too long is not even parsed"
     assert sent > 250
     after = await shown(admin, "Users"), await shown(admin, "Groups")
     assert [one["totalResults"] for one in before] == [one["totalResults"] for one in after]
