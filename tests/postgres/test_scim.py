@@ -142,7 +142,7 @@ async def test_the_life_of_a_person(api: Api, admin: httpx.AsyncClient, office: 
     login = {"email": "ada.lovelace@corp.example", "password": ""}
     for password in ("x", "ada"):
         assert (await api.client.post("/api/auth/login", json=login | {"password": password})).status_code == 401
-    for twice in (body, person("ADA.lovelace@CORP.example"), person("ada", emails=body["userName"] and one["emails"])):
+    for twice in (body, person("ADA.lovelace@CORP.example"), person("ada", emails=one["emails"])):
         refused(await admin.post("/scim/v2/Users", json=twice), 409, "uniqueness")
     assert await names(admin, 'userName eq "ada.lovelace@corp.example"') == ["Ada.Lovelace@corp.example"]
     assert await names(admin, 'externalId eq "e-1" and active eq true') == ["Ada.Lovelace@corp.example"]
@@ -167,12 +167,8 @@ async def test_the_life_of_a_person(api: Api, admin: httpx.AsyncClient, office: 
     assert (await admin.patch(f"/api/users/{one['id']}", json={"disabled": False})).status_code == 200
     back = await shown(admin, place)
     assert back["userName"] == "ada.lovelace@corp.example" and "externalId" not in back
-    acts = Counter(trail(admin_dsn, office))
-    assert acts == {
-        ("scim.user.add", "done"): 1,
-        ("scim.user.change", "done"): 6,
-        ("scim.user.delete", "done"): 1,
-    } or acts == {("scim.user.add", "ok"): 1, ("scim.user.change", "ok"): 6, ("scim.user.delete", "ok"): 1}, acts
+    acts = Counter(action for action, outcome in trail(admin_dsn, office) if outcome != "denied")
+    assert acts == {"scim.user.add": 1, "scim.user.change": 6, "scim.user.delete": 1}
 
 
 async def test_what_entra_and_okta_really_send(admin: httpx.AsyncClient) -> None:
