@@ -16,6 +16,7 @@ from configs.sign_in_rules import SignInRule, SignInSource
 
 # Signed with a key that only the provider has: what is signed with the client's secret, anybody who has it can make.
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
+SCIM = "scim"  # what stands for it where providers' names stand
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -106,6 +107,8 @@ def _read_file(path: Path | None) -> _ProvidersFile:
         lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
         raise InvalidConfiguration("\n".join(lines)) from None
     names = [one.name for one in (*found.providers, *found.directories)]  # what they give is kept by name
+    if SCIM in names:
+        raise InvalidConfiguration(f"{path}: providers: the name {SCIM} is that of provisioning; choose another")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InvalidConfiguration(f"{path}: providers: {', '.join(twice)} stands there twice")
     return found

@@ -205,7 +205,10 @@ class Tenant(BaseModel):
 
 
 class User(BaseModel):
-    """Somebody of the tenant; `role` is null where they do not belong to the workspace."""
+    """Somebody of the tenant; `role` is null where they do not belong to the workspace.
+
+    `provider` keeps them here (`scim`), or lets them sign in; null for who is here by hand alone.
+    """
 
     id: UUID
     email: str
@@ -214,6 +217,7 @@ class User(BaseModel):
     disabled: bool
     must_change_password: bool
     created_at: datetime
+    provider: str | None = None
 
 
 class ApiKey(BaseModel):

@@ -83,7 +83,6 @@ def build_app_dependencies(
     golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
     exporter = build_audit_exporter(settings.audit, base.database)
-    tokens = TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth)
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
@@ -99,13 +98,7 @@ def build_app_dependencies(
         school=workshop.school,
         replays=FewReplays(workshop.replays),
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
-        tokens=tokens,
-        sign_in=sign_in_flow(settings.auth, tokens),
-        directories=directory_clients(settings.auth),
-        scim=_scim_provisioning(settings.auth, base),
-        first_admin=settings.auth.admin_email,
-        passwords=BoundedPasswordHasher(PasswordHasher()),
-        throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
+        **_sign_in_parts(settings, base),
         **_admission_queues(settings),
         http=settings.http,
         read=settings.read,
@@ -122,6 +115,21 @@ def build_app_dependencies(
     )
 
 
+def _sign_in_parts(settings: Settings, base: Container) -> dict[str, Any]:
+    """What lets people in, and keeps guesses out."""
+    auth = settings.auth
+    tokens = TokenSigner(signing_secret(auth, settings.state_dir), auth)
+    return {
+        "tokens": tokens,
+        "sign_in": sign_in_flow(auth, tokens),
+        "directories": directory_clients(auth),
+        "scim": ScimProvisioning.over(base.database, load_scim_tenants(auth.providers_file), auth.admin_email),
+        "first_admin": auth.admin_email,
+        "passwords": BoundedPasswordHasher(PasswordHasher()),
+        "throttle": SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
+    }
+
+
 def sign_in_flow(settings: AuthSettings, tokens: TokenSigner) -> SignInFlow:
     """The providers that are declared. Raises InvalidSettings: nobody could come back from them."""
     declared = load_providers(settings.providers_file)
@@ -135,10 +143,6 @@ def directory_clients(settings: AuthSettings) -> Mapping[str, DirectoryClient]:
     """The directories that are declared, by name. Raises InvalidSettings: one cannot be asked as it is declared."""
     declared = load_directories(settings.providers_file)
     return {one.name: DirectoryClient(one, time.monotonic) for one in declared}
-
-
-def _scim_provisioning(settings: AuthSettings, base: Container) -> ScimProvisioning:
-    return ScimProvisioning.over(base.database, load_scim_tenants(settings.providers_file), settings.admin_email)
 
 
 def _admission_queues(settings: Settings) -> dict[str, Any]:

@@ -135,6 +135,24 @@ async def test_somebody_new_gets_what_the_rules_say_and_loses_it_with_the_claim(
     assert granted == [{"provider": "corp"}] * 2
 
 
+async def test_who_was_provisioned_by_scim_signs_in_as_the_same_person(house: House) -> None:
+    """Not as a second one; and who is deactivated by it does not come in again."""
+    admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
+    made = await admin.post("/scim/v2/Users", json={"userName": "Ann@corp.example", "displayName": "Ann"})
+    assert made.status_code == 201, made.text
+    body = (await house.sign_in()).raise_for_status().json()
+    assert body["user_id"] == made.json()["id"]
+    people = (await admin.get("/api/users", params={"q": "ann@", "everywhere": True})).json()["items"]
+    assert [(one["id"], one["provider"], one["must_change_password"]) for one in people] == [
+        (body["user_id"], "scim", False)
+    ]
+    operation = {"op": "replace", "path": "active", "value": False}
+    off = await admin.patch(f"/scim/v2/Users/{body['user_id']}", json={"Operations": [operation]})
+    assert off.status_code == 200
+    assert (await house.sign_in()).status_code == 401
+    assert (await house.api.bearing(body["access_token"]).get("/api/documents/")).status_code == 401
+
+
 async def test_what_was_given_by_hand_no_provider_takes_away(house: House) -> None:
     admin = await house.api.sign_in(house.office.emails[Role.ADMIN])
     house.corp.claims |= {"email": house.office.emails[Role.DEVELOPER].upper(), "groups": []}

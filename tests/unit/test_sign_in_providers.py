@@ -7,7 +7,7 @@ import pytest
 from cluster.basics.errors import InvalidSettings
 from configs.sections_identity import AuthSettings
 from configs.settings import InvalidConfiguration
-from configs.sign_in_providers import load_directories, load_providers
+from configs.sign_in_providers import load_directories, load_providers, load_scim_tenants
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.wiring.http import directory_clients, sign_in_flow
 
@@ -117,6 +117,20 @@ def test_a_directory_that_cannot_be_asked_is_refused_at_the_start(tmp_path: Path
     path.write_text(DIRECTORY.replace("base_dn:", f"{more}, base_dn:"), encoding="utf-8")
     with pytest.raises(InvalidSettings, match=said):
         directory_clients(AuthSettings(providers_file=path))
+
+
+def test_rules_of_scim_stand_in_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "providers.yaml"
+    path.write_text("scim: [{rules: [{value: Finance, workspace: default, role: developer}]}]", encoding="utf-8")
+    (first,) = load_scim_tenants(path)
+    assert (first.tenant, first.rules[0].value, first.rules[0].role) == (None, "Finance", "developer")
+    assert load_providers(path) == () and load_scim_tenants(None) == ()
+    path.write_text("scim: [{rules: [{value: x, workspace: w, claim: roles}]}]", encoding="utf-8")
+    with pytest.raises(InvalidConfiguration, match="tells of groups"):
+        load_scim_tenants(path)
+    path.write_text(GOOD.replace("name: corp", "name: scim"), encoding="utf-8")
+    with pytest.raises(InvalidConfiguration, match="choose another"):
+        load_providers(path)
 
 
 @pytest.mark.parametrize("wrong", ["aos.example", "ftp://aos.example", "https://aos.example/path", "https://a?b"])

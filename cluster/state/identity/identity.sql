@@ -84,7 +84,11 @@ where w.tenant_id = %(tenant)s order by w.created_at, w.id offset %(skip)s limit
 insert into workspaces (tenant_id, name) values (%(tenant)s, %(name)s) returning id, name, created_at;
 
 -- users: Who belongs to a workspace, or with `everywhere` to the tenant; then `role` is empty for who is not in here.
-select u.id, u.email, m.role, u.role as tenant_role, u.disabled, u.must_change_password, u.created_at from users u
+select u.id, u.email, m.role, u.role as tenant_role, u.disabled, u.must_change_password, u.created_at,
+    coalesce(
+        (select 'scim' from scim_people p where p.user_id = u.id and p.tenant_id = u.tenant_id and p.deleted_at is null),
+        (select x.provider from external_accounts x where x.user_id = u.id and x.tenant_id = u.tenant_id)) as provider
+from users u
 left join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
 where u.tenant_id = %(tenant)s and (%(everywhere)s or m.user_id is not null)
   and (%(part)s::text is null or position(lower(%(part)s) in u.email) > 0)
@@ -97,7 +101,11 @@ where u.tenant_id = %(tenant)s and (%(everywhere)s or m.user_id is not null)
   and (%(part)s::text is null or position(lower(%(part)s) in u.email) > 0);
 
 -- user: One user of the tenant, and their role in the workspace if they are in it.
-select u.id, u.email, m.role, u.role as tenant_role, u.disabled, u.must_change_password, u.created_at from users u
+select u.id, u.email, m.role, u.role as tenant_role, u.disabled, u.must_change_password, u.created_at,
+    coalesce(
+        (select 'scim' from scim_people p where p.user_id = u.id and p.tenant_id = u.tenant_id and p.deleted_at is null),
+        (select x.provider from external_accounts x where x.user_id = u.id and x.tenant_id = u.tenant_id)) as provider
+from users u
 left join memberships m on m.user_id = u.id and m.workspace_id = %(workspace)s
 where u.id = %(user)s and u.tenant_id = %(tenant)s;
 

@@ -89,13 +89,14 @@ class ProvisionedGroupStore(SqlStore, queries="provisioned_groups.sql"):
 
     async def change_members(
         self, tx: Transaction, tenant: TenantId, group: str, joining: Sequence[str], leaving: Sequence[str]
-    ) -> None:
-        """Whom SCIM adds, and takes away; whom an administrator has added stays."""
+    ) -> list[str]:
+        """Whom SCIM adds, and takes away; whom an administrator has added stays. Those who have left."""
         named = {"tenant": tenant, "group": group}
         await tx.run(self._sql["adopt_people"], tenant=tenant, users=list(joining))
         await tx.run(self._sql["add_members"], **named, users=list(joining))
-        await tx.run(self._sql["remove_members"], **named, users=list(leaving))
+        left = await tx.all(self._sql["remove_members"], **named, users=list(leaving))
         await tx.run(self._sql["touch"], **named)
+        return [str(row["user_id"]) for row in left]
 
     async def delete(self, tx: Transaction, scope: Scope, row: Row) -> list[str]:
         """Who belonged to it. Its name stays taken. Raises LocalGroup."""

@@ -37,13 +37,17 @@ select g.id, g.name, coalesce(g.display_name, g.name) as display_name, g.externa
 from groups g where g.id = %(group)s and g.tenant_id = %(tenant)s and g.deleted_at is null
 for update;
 
--- members_of: Who belongs to several groups.
-select m.group_id, m.user_id from group_members m
-where m.tenant_id = %(tenant)s and m.group_id = any(%(groups)s::uuid[]) order by m.added_at, m.user_id;
+-- members_of: Who belongs to several groups, of those whom the provider may name.
+select m.group_id, m.user_id from group_members m join users u on u.id = m.user_id
+left join scim_people p on p.user_id = u.id and p.tenant_id = m.tenant_id
+where m.tenant_id = %(tenant)s and m.group_id = any(%(groups)s::uuid[]) and (p.deleted_at is null or not u.disabled)
+order by m.added_at, m.user_id;
 
--- some_members: Of these people those who belong to a group.
-select m.user_id from group_members m
+-- some_members: Of these people those who belong to a group, of those whom the provider may name.
+select m.user_id from group_members m join users u on u.id = m.user_id
+left join scim_people p on p.user_id = u.id and p.tenant_id = m.tenant_id
 where m.tenant_id = %(tenant)s and m.group_id = %(group)s and m.user_id = any(%(users)s::uuid[])
+  and (p.deleted_at is null or not u.disabled)
 order by m.added_at, m.user_id;
 
 -- display_taken: Whether another group is called, or shown, so.
@@ -69,7 +73,8 @@ on conflict (group_id, user_id) do update set provider = 'scim' where group_memb
 
 -- remove_members: People belong to the group no more, unless an administrator has said so.
 delete from group_members
-where group_id = %(group)s and tenant_id = %(tenant)s and user_id = any(%(users)s::uuid[]) and provider is not null;
+where group_id = %(group)s and tenant_id = %(tenant)s and user_id = any(%(users)s::uuid[]) and provider is not null
+returning user_id;
 
 -- touch: The moment of the last change.
 update groups set updated_at = clock_timestamp() where id = %(group)s and tenant_id = %(tenant)s;

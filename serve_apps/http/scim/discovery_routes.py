@@ -19,41 +19,41 @@ router = APIRouter(prefix="/scim/v2", route_class=GuardedRoute, tags=["scim"], d
 async def service_provider_config(request: Request, me: Me, parts: Its) -> ScimResponse:
     """What is supported."""
     config = describe_service(parts.http.max_body_bytes)
-    return resource_response(located(request, config, "ServiceProviderConfig"), Context.RESOURCE_QUERY_RESPONSE)
+    return await resource_response(located(request, config, "ServiceProviderConfig"), Context.RESOURCE_QUERY_RESPONSE)
 
 
 @router.get("/ResourceTypes", dependencies=[PROVISION])
 async def resource_types(request: Request, me: Me) -> ScimResponse:
     """The kinds of resources."""
-    return _listed(request, "ResourceTypes", describe_resource_types(), ResourceType)
+    return await _listed(request, "ResourceTypes", describe_resource_types(), ResourceType)
 
 
 @router.get("/ResourceTypes/{name}", dependencies=[PROVISION])
 async def resource_type(name: str, request: Request, me: Me) -> ScimResponse:
     """One kind of resources."""
-    return _one(request, "ResourceTypes", describe_resource_types(), name)
+    return await _one(request, "ResourceTypes", describe_resource_types(), name)
 
 
 @router.get("/Schemas", dependencies=[PROVISION])
 async def schemas(request: Request, me: Me) -> ScimResponse:
     """The schemas of the resources."""
-    return _listed(request, "Schemas", describe_schemas(), Schema)
+    return await _listed(request, "Schemas", describe_schemas(), Schema)
 
 
 @router.get("/Schemas/{name}", dependencies=[PROVISION])
 async def schema(name: str, request: Request, me: Me) -> ScimResponse:
     """One schema, by its URN."""
-    return _one(request, "Schemas", describe_schemas(), name)
+    return await _one(request, "Schemas", describe_schemas(), name)
 
 
-def _listed(request: Request, place: str, found: list[Any], model: type[Resource[Any]]) -> ScimResponse:
+async def _listed(request: Request, place: str, found: list[Any], model: type[Resource[Any]]) -> ScimResponse:
     for one in found:
         located(request, one, f"{place}/{one.id}")
-    return list_response(found, len(found), 1, None, model)
+    return await list_response(found, len(found), 1, None, model)
 
 
-def _one(request: Request, place: str, found: list[Any], name: str) -> ScimResponse:
+async def _one(request: Request, place: str, found: list[Any], name: str) -> ScimResponse:
     for one in found:
         if str(one.id).lower() == name.lower():
-            return resource_response(located(request, one, f"{place}/{one.id}"), Context.RESOURCE_QUERY_RESPONSE)
+            return await resource_response(located(request, one, f"{place}/{one.id}"), Context.RESOURCE_QUERY_RESPONSE)
     raise NotFound(name[:200])

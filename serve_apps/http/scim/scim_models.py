@@ -32,7 +32,7 @@ from serve_apps.http.fields import EMAIL_PATTERN, LONGEST_EMAIL
 
 LONGEST_TEXT: Final = 1000
 MOST_EMAILS: Final = 50
-MOST_RESULTS: Final = 500
+MOST_RESULTS: Final = 200
 # As Entra ID and Okta send it: attributes of theirs that are none here, `remove` with a value, an address that is
 # written into an entry that is not there yet.
 POLICY: Final = ScimPolicy(

@@ -1,5 +1,6 @@
 """Bodies and queries of SCIM requests, read by the library's models; what they refuse is refused in SCIM's words."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,11 @@ from scim2_models import (
     Error,
     ListResponse,
     PatchOp,
+    PatchOperation,
     Resource,
     ResponseParameters,
     SCIMException,
+    ScimObject,
     SearchRequest,
 )
 from starlette.exceptions import HTTPException
@@ -26,10 +29,16 @@ from serve_apps.http.scim.scim_models import POLICY
 from serve_apps.http.scim_errors import MEDIA_TYPE, ScimRequestRefused
 
 MOST_OPERATIONS: Final = 1_000
-LONGEST_PATH: Final = 1_000
+LONGEST_PATH: Final = 300
+LONGEST_FILTER: Final = 8_000
+# The library compares every entry of an operation with every value that is there, at some 40 µs each.
+MOST_APPLIED: Final = 100
+MOST_ENTRIES: Final = 100
+MOST_VALUES: Final = 10_000
 JSON_TYPES: Final = (MEDIA_TYPE, "application/json")
-QUERY_NAMES: Final = (*("filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes"),)
+QUERY_NAMES: Final = ("filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes")
 AnyScim = TypeVar("AnyScim", bound=Resource[Any])
+AnyMessage = TypeVar("AnyMessage", bound=ScimObject)
 
 
 class ScimResponse(Response):
@@ -79,7 +88,10 @@ async def read_json(request: Request) -> dict[str, Any]:
 
 async def read_resource(request: Request, model: type[AnyScim], context: Context) -> AnyScim:
     """A resource that is to be made, or to stand for one that is here."""
-    body = await read_json(request)
+    return await asyncio.to_thread(_validated, model, await read_json(request), context)
+
+
+def _validated(model: type[AnyMessage], body: dict[str, Any], context: Context) -> AnyMessage:
     with scim_reading():
         return model.model_validate(body, scim_ctx=context)
 
@@ -96,8 +108,14 @@ async def read_patch(request: Request, kind: "type[PatchOp[Any]]") -> "PatchOp[A
         paths = (one.get("path") for one in operations if isinstance(one, dict))
         if any(isinstance(path, str) and len(path) > LONGEST_PATH for path in paths):
             raise ScimRequestRefused("invalidPath", f"a path has at most {LONGEST_PATH} characters")
-    with scim_reading():
-        return kind.model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+    return await asyncio.to_thread(_validated, kind, body, Context.RESOURCE_PATCH_REQUEST)
+
+
+def check_effort(operations: Sequence[PatchOperation[Any]], held: int) -> None:
+    """Raises ScimRequestRefused: applied to so many values, these would take the machine for long."""
+    entries = sum(len(one.value) for one in operations if isinstance(one.value, list))
+    if len(operations) > MOST_APPLIED or entries > MOST_ENTRIES or len(operations) * held > MOST_VALUES:
+        raise ScimRequestRefused("tooMany", "fewer operations at once, which name members by `value`")
 
 
 def _plain_removal(operation: Any) -> Any:
@@ -125,6 +143,7 @@ async def read_search(request: Request, model: Any) -> SearchRequest[Any]:
 
 def _search(given: dict[str, Any], model: Any) -> SearchRequest[Any]:
     _require_storable(given)
+    _check_lengths(given)
     with scim_reading():
         return SearchRequest[model].model_validate(given, scim_ctx=Context.SEARCH_REQUEST)
 
@@ -134,6 +153,7 @@ def read_parameters(request: Request, model: Any) -> ResponseParameters[Any]:
     wanted = ("attributes", "excludedAttributes")
     query = {name: value for name, value in request.query_params.items() if name in wanted}
     _require_storable(query)
+    _check_lengths(query)
     with scim_reading():
         return ResponseParameters[model].model_validate(query)
 
@@ -143,6 +163,15 @@ def _require_storable(given: dict[str, Any]) -> None:
         storable_json(given)
     except ValueError as error:
         raise ScimRequestRefused("invalidValue", str(error)) from error
+
+
+def _check_lengths(given: dict[str, Any]) -> None:
+    """Before anything of it is parsed. Raises ScimRequestRefused."""
+    for name, value in given.items():
+        if name.lower() == "filter" and isinstance(value, str) and len(value) > LONGEST_FILTER:
+            raise ScimRequestRefused("invalidFilter", f"a filter has at most {LONGEST_FILTER} characters")
+        if name.lower() != "filter" and len(json.dumps(value)) > LONGEST_FILTER:
+            raise ScimRequestRefused("invalidValue", f"{name[:80]} has at most {LONGEST_FILTER} characters")
 
 
 def leaves_out(asked: ResponseParameters[Any], attribute: str) -> bool:
@@ -157,20 +186,21 @@ def _head(path: object) -> str:
     return str(path).rpartition(":")[2].partition(".")[0].partition("[")[0].lower()
 
 
-def resource_response(
+async def resource_response(
     resource: Resource[Any], context: Context, asked: ResponseParameters[Any] | None = None, *, status: int = 200
 ) -> ScimResponse:
-    """One resource."""
-    body = resource.model_dump(scim_ctx=context, response_parameters=asked)
+    """One resource; other requests go on while a large one is written."""
+    body = await asyncio.to_thread(resource.model_dump, scim_ctx=context, response_parameters=asked)
     location = resource.meta.location if resource.meta else None
     return ScimResponse(body, status, {"Location": location} if location and status == 201 else None)
 
 
-def list_response(
+async def list_response(
     resources: Sequence[Resource[Any]], total: int, start: int, asked: ResponseParameters[Any] | None, model: Any
 ) -> ScimResponse:
     """A page of them; `start` counts from 1."""
     listed = ListResponse[model](
         total_results=total, start_index=start, items_per_page=len(resources), resources=list(resources)
     )
-    return ScimResponse(listed.model_dump(scim_ctx=Context.RESOURCE_QUERY_RESPONSE, response_parameters=asked))
+    context = Context.RESOURCE_QUERY_RESPONSE
+    return ScimResponse(await asyncio.to_thread(listed.model_dump, scim_ctx=context, response_parameters=asked))

@@ -23,4 +23,4 @@ async def search_everything(request: Request, me: Me, parts: Its) -> ScimRespons
         people, all_people = await find_users(request, tx, me, parts, asked.model_copy(update={"count": count}))
         rest = {"start_index": max(1, start - all_people), "count": count - len(people)}
         groups, all_groups = await find_groups(request, tx, me, parts, asked.model_copy(update=rest))
-    return list_response([*people, *groups], all_people + all_groups, start, asked, ScimUser | ScimGroup)
+    return await list_response([*people, *groups], all_people + all_groups, start, asked, ScimUser | ScimGroup)

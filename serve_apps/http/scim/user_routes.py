@@ -18,6 +18,7 @@ from serve_apps.http.scim.attribute_filters import attribute_query
 from serve_apps.http.scim.scim_models import ScimUser
 from serve_apps.http.scim.scim_payloads import (
     ScimResponse,
+    check_effort,
     leaves_out,
     list_response,
     read_parameters,
@@ -61,7 +62,7 @@ async def add_user(request: Request, me: Me, parts: Its) -> ScimResponse:
         await scim.grant(tx, me.tenant, [id_], rules)
         await parts.audit.record(tx, me.scope, "scim.user.add", id_, detail={"email": email, "active": active})
         made = await _read(request, tx, me, parts, id_)
-    return resource_response(made, Context.RESOURCE_CREATION_RESPONSE, asked, status=201)
+    return await resource_response(made, Context.RESOURCE_CREATION_RESPONSE, asked, status=201)
 
 
 @router.get("/{user_id}", dependencies=[PROVISION], response_class=ScimResponse)
@@ -70,7 +71,7 @@ async def get_user(user_id: str, request: Request, me: Me, parts: Its) -> ScimRe
     asked, id_ = _asked(request), id_in_path(user_id)
     async with parts.database.transaction(me.scope) as tx:
         found = await _read(request, tx, me, parts, id_)
-    return resource_response(found, Context.RESOURCE_QUERY_RESPONSE, asked)
+    return await resource_response(found, Context.RESOURCE_QUERY_RESPONSE, asked)
 
 
 @router.put("/{user_id}", dependencies=[PROVISION], response_class=ScimResponse)
@@ -84,13 +85,14 @@ async def replace_user(user_id: str, request: Request, me: Me, parts: Its) -> Sc
         return wanted
 
     after = await _change(request, me, parts, id_in_path(user_id), change)
-    return resource_response(after, Context.RESOURCE_REPLACEMENT_RESPONSE, _asked(request))
+    return await resource_response(after, Context.RESOURCE_REPLACEMENT_RESPONSE, _asked(request))
 
 
 @router.patch("/{user_id}", dependencies=[PROVISION], response_class=ScimResponse)
 async def patch_user(user_id: str, request: Request, me: Me, parts: Its) -> ScimResponse:
     """Change some of what somebody is like (RFC 7644, section 3.5.2); a second time changes nothing."""
     patch, asked = await read_patch(request, UserPatch), _asked(request)
+    check_effort(patch.operations or (), 1)
 
     def change(before: ScimUser) -> ScimUser:
         after = before.model_copy(deep=True)
@@ -100,7 +102,7 @@ async def patch_user(user_id: str, request: Request, me: Me, parts: Its) -> Scim
         return after
 
     after = await _change(request, me, parts, id_in_path(user_id), change)
-    return resource_response(after, Context.RESOURCE_PATCH_RESPONSE, asked)
+    return await resource_response(after, Context.RESOURCE_PATCH_RESPONSE, asked)
 
 
 @router.delete("/{user_id}", dependencies=[PROVISION], status_code=204, response_class=Response)
@@ -158,7 +160,8 @@ async def find_users(
     rows, total = await parts.scim.people.search(tx, me.tenant, attribute_query(asked, ScimUser))
     ids = [] if leaves_out(asked, "groups") else [str(row["id"]) for row in rows]
     groups = await parts.scim.people.groups_of(tx, me.tenant, ids)
-    return [as_user(request, row, groups.get(str(row["id"]), ())) for row in rows], total
+    shown = [(row, groups.get(str(row["id"]), ())) for row in rows]
+    return await asyncio.to_thread(lambda: [as_user(request, *one) for one in shown]), total
 
 
 async def _answer(
@@ -166,7 +169,7 @@ async def _answer(
 ) -> ScimResponse:
     async with parts.database.transaction(me.scope) as tx:
         found, total = await find_users(request, tx, me, parts, asked)
-    return list_response(found, total, asked.start_index or 1, asked, ScimUser)
+    return await list_response(found, total, asked.start_index or 1, asked, ScimUser)
 
 
 def _asked(request: Request) -> Any:

@@ -91,7 +91,7 @@ def _person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     back = link_to("← All people", page_address("people"))
     here, across = one["role"] or "not a member", one["tenant_role"]
     facts = (("Role here", here), ("Across the tenant", across), ("Since", format_moment(one["created_at"])))
-    known = fact_list((("State", _state_badge(one)), *facts))
+    known = fact_list((("State", _state_badge(one)), *facts, ("Comes by", one.get("provider") or "hand")))
     head = titled_card(one["email"], known, aside=state_badge("this is you", "blue") if one["email"] == mine else None)
     if not changes:
         return join_html(back, head)
