@@ -3,11 +3,15 @@ select append_audit(%(actor)s, %(action)s, %(object)s, %(outcome)s, %(detail)s) 
 
 -- page: The newest entries of the tenant that fit, each with whether its hash is right and follows the one before it.
 select a.seq, a.at, a.actor, u.email as actor_email, a.action, a.object, a.outcome, a.detail, a.hash,
-       a.hash = audit_hash(a.previous, a.seq, a.at, a.actor, a.action, a.object, a.outcome, a.detail)
+       (a.hash = now.hash or exists (select from audit_redactions r where r.tenant_id = a.tenant_id and r.seq = a.seq
+                                       and r.hash = a.hash and r.new_hash = now.hash))
        and a.previous = coalesce(
            (select b.hash from audit b where b.tenant_id = a.tenant_id and b.seq = a.seq - 1),
+           (select c.hash from audit_anchors c where c.tenant_id = a.tenant_id and c.seq = a.seq - 1),
            case when a.seq = 1 then '' end, 'missing') as intact
 from audit a
+cross join lateral (
+    select audit_hash(a.previous, a.seq, a.at, a.actor, a.action, a.object, a.outcome, a.detail)) now(hash)
 left join users u on u.tenant_id = a.tenant_id and u.id::text = a.actor
 where a.tenant_id = %(tenant)s
   and (%(actor)s::text is null or a.actor = %(actor)s or u.email = lower(%(actor)s))
@@ -19,12 +23,18 @@ where a.tenant_id = %(tenant)s
   and (%(before)s::bigint is null or a.seq < %(before)s)
 order by a.seq desc offset %(skip)s limit %(limit)s;
 
--- newest: How many entries there are, as their numbers have no gap.
+-- newest: How many entries there ever were, as their numbers have no gap.
 select coalesce(max(seq), 0) as total from audit where tenant_id = %(tenant)s;
 
--- broken: The first entry whose hash or link does not match, if any.
-select seq from (
-    select seq, hash, previous, lag(hash, 1, '') over (order by seq) as before,
+-- broken: The first entry whose hash or link does not match, if any. The oldest rests on an anchor where others went before
+-- it, and an entry that lost a name on what is on record of that.
+select c.seq from (
+    select seq, hash, lag(hash) over (order by seq) as before, previous,
            audit_hash(previous, seq, at, actor, action, object, outcome, detail) as computed
     from audit where tenant_id = %(tenant)s
-) chain where hash <> computed or previous <> before order by seq limit 1;
+) c
+where c.previous <> coalesce(c.before, (select a.hash from audit_anchors a
+                                        where a.tenant_id = %(tenant)s and a.seq = c.seq - 1), '')
+   or (c.hash <> c.computed and not exists (select from audit_redactions r
+           where r.tenant_id = %(tenant)s and r.seq = c.seq and r.hash = c.hash and r.new_hash = c.computed))
+order by c.seq limit 1;

@@ -38,13 +38,13 @@ from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
+from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.revocation import RevocationWatch
 from serve_apps.http.auth.throttle import LoginThrottle
 from serve_apps.http.auth.tokens import TokenSigner
-from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import OperatorDependencies
 from serve_apps.http.ports import CachePort, ReplaysPort, ToolboxPort
 from serve_apps.http.routes.documents.pictures import OneByOne

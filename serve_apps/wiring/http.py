@@ -36,6 +36,7 @@ from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
+from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
@@ -43,7 +44,6 @@ from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.throttle import ProcessThrottle, SharedThrottle
 from serve_apps.http.auth.tokens import TokenSigner, signing_secret
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import ClusterView, NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.replay_slots import FewReplays

@@ -71,6 +71,7 @@ from serve_apps.agents.intake.assistant import standing_assistant
 from serve_apps.agents.memory.compliance import ComplianceCheck
 from serve_apps.agents.memory.recent_messages import RecentMessages
 from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.app import ROUTERS, create_app
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
@@ -79,7 +80,6 @@ from serve_apps.http.auth.permissions import PUBLIC, collect_permissions
 from serve_apps.http.auth.throttle import ProcessThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.sse import StreamPacing
