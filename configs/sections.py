@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from configs.section import Gpu, Secret, Section
 from configs.sections_identity import AuthSettings
 from configs.sections_reading import VisionSettings
+from configs.sections_retention import RetentionSettings
 from configs.sections_retrieval import (
     CacheSettings,
     EmbeddingSettings,
@@ -366,6 +367,7 @@ class Settings(Section):
     gate: GateSettings = GateSettings()
     cache: CacheSettings = CacheSettings()
     graph: GraphSettings = GraphSettings()
+    retention: RetentionSettings = RetentionSettings()
     llm: LlmSettings = LlmSettings()
     vllm: VllmSettings = VllmSettings()
     models: ModelsSettings = ModelsSettings()

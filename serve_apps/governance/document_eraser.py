@@ -11,11 +11,11 @@ from psycopg import sql
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
-from cluster.state.db.postgres import Database, Transaction, load_queries
+from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.store.members import MemberDocuments
 from serve_apps.governance.erasure_case import Erasure, ErasureStore, ErasureTarget
 from serve_apps.governance.marks import MOST_WINDOWS, ErasureMarks, MarkFinder
-from serve_apps.governance.record_sweep import RecordSweep
+from serve_apps.governance.record_sweep import MarkedRecords, RecordSweep
 from serve_apps.governance.stock import OF_DOCUMENT
 from serve_apps.governance.workspace_eraser import StillWorking
 
@@ -69,17 +69,24 @@ class DocumentEraser:
         counts["documents"] = len(family)
         return ErasureTarget(tuple(family), marks, content, tuple(row["location"] for row in locations), counts)
 
-    async def require_idle(self, scope: Scope, case: Erasure) -> None:
-        """Raises StillWorking: a job reads one of them, or a run that is about one is under way."""
-        documents = list(case.marks.ids)
-        open_jobs = await self._db.read(
-            scope, self._sql["reading_jobs"], workspace=scope.workspace, ids=documents, documents=list(case.documents)
-        )
-        if open_jobs:
+    async def require_free(self, scope: Scope, target: ErasureTarget) -> None:
+        """Before anything goes: nobody works on it, and nobody who is held was told of it.
+
+        Raises:
+            StillWorking: a job has yet to read some of it, or a run that is about it is under way.
+            LegalHold: somebody's conversation about it is held.
+        """
+        ids, documents = sorted(target.marks.ids), list(target.subjects)
+        named = {"workspace": scope.workspace, "ids": ids, "documents": documents}
+        if open_jobs := await self._db.read(scope, self._sql["reading_jobs"], **named):
             raise StillWorking(f"job {open_jobs[0]['id']} has yet to read some of it")
-        about = await self._sweep.runs_about(scope, case.documents, await self._sweep.find(scope, case.marks))
-        if running := [run["id"] for run in about if run["state"] in ("queued", "running")]:
-            raise StillWorking(f"run {running[0]} is about it and has not ended")
+        found = await self._sweep.find(scope, target.marks)
+        about = await self._runs_about(scope, documents, found)
+        told = {str(row["session_id"]) for row in found.rows.get("messages", ())} | {run["session"] for run in about}
+        answers = [str(row["id"]) for row in found.rows.get("answers", ())]
+        async with self._db.transaction(scope) as tx:
+            query = self._sql["refuse_held_people"]
+            await tx.run(query, **scope.keys, sessions=sorted(told), answers=answers, documents=documents)
 
     async def erase(self, scope: Scope, case: Erasure) -> None:
         """Delete the rows and treat the records, each in a transaction that also counts; a second time finishes it."""
@@ -103,9 +110,7 @@ class DocumentEraser:
 
     async def _treat_records(self, scope: Scope, case: Erasure) -> int:
         found = await self._sweep.find(scope, case.marks)
-        about = await self._sweep.runs_about(scope, case.documents, found)
-        if running := [run["id"] for run in about if run["state"] in ("queued", "running")]:
-            raise StillWorking(f"run {running[0]} is about it and has not ended")
+        about = await self._runs_about(scope, case.documents, found)
         async with self._db.transaction(scope) as tx:
             went = await self._sweep.erase_runs(tx, scope, [run["id"] for run in about])
             named = {"documents": list(case.documents), "workspace": scope.workspace}
@@ -126,10 +131,21 @@ class DocumentEraser:
             counts["documents"] = len(await self._members.family(tx, scope, case.documents))
         return counts
 
+    async def there(self, scope: Scope, subjects: Sequence[str]) -> list[str]:
+        """Those of some documents that the workspace has."""
+        async with self._db.transaction(scope) as tx:
+            return sorted({*await self._members.family(tx, scope, subjects)} & {*subjects})
+
     async def files_elsewhere(self, scope: Scope) -> set[str]:
         """Where bytes are that documents of the workspace still have."""
         rows = await self._db.read(scope, self._sql["all_locations"], workspace=scope.workspace)
         return {row["location"] for row in rows}
+
+    async def _runs_about(self, scope: Scope, documents: Sequence[str], found: MarkedRecords) -> list[Row]:
+        about = await self._sweep.runs_about(scope, documents, found)
+        if running := [run["id"] for run in about if run["state"] in ("queued", "running")]:
+            raise StillWorking(f"run {running[0]} is about it and has not ended")
+        return about
 
     async def _own_windows(self, scope: Scope, family: Sequence[str]) -> frozenset[str]:
         """Marks of the documents' words that stand in no other document of the workspace."""

@@ -48,6 +48,16 @@ where j.workspace_id = %(workspace)s and j.state in ('queued', 'running') and u.
        or u.key in (select d.origin from documents d where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s))
 limit 1;
 
+-- refuse_held_people: Raises where somebody is held to whom these conversations or answers belong.
+select refuse_if_held(%(tenant)s::uuid, array_agg('person'::text), array_agg(who)) from (
+    select s.user_id::text as who from sessions s
+    where s.id = any(%(sessions)s::uuid[]) and s.workspace_id = %(workspace)s
+    union
+    select a.user_id::text from answers a
+    where a.workspace_id = %(workspace)s and a.user_id is not null
+      and (a.id = any(%(answers)s::uuid[]) or exists (select from answer_citations c
+              where c.answer_id = a.id and c.document_id = any(%(documents)s)))) x;
+
 -- graph_size: How many entities and relations the workspace has.
 select (select count(*) from entities where workspace_id = %(workspace)s) as entities,
        (select count(*) from relations where workspace_id = %(workspace)s) as relations;

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from redis.asyncio import Redis
 
-from cluster.basics.errors import Conflict, Invalid, NotFound
+from cluster.basics.errors import Conflict, Invalid
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
@@ -80,7 +80,11 @@ class DataErasure:
         """What would go; nothing does. Raises NotFound, LegalHold, OwnAccount, StillWorking."""
         if asked.kind is SubjectKind.PERSON and scope.user in asked.subjects:
             raise OwnAccount
-        return await self._eraser(asked.kind).gather(_as_system(scope), asked.subjects)
+        if asked.kind is SubjectKind.PERSON:
+            return await self._people.gather(_as_system(scope), asked.subjects)
+        target = await self._documents.gather(_as_system(scope), asked.subjects)
+        await self._documents.require_free(_as_system(scope), target)
+        return target
 
     async def run(self, scope: Scope, asked: ErasureRequest) -> Erasure:
         """Erase, look for it, and sign what was done.
@@ -129,13 +133,7 @@ class DataErasure:
 
     async def _replay_one(self, scope: Scope, earlier: str, workspace: str, asked: ErasureRequest) -> ReplayedErasure:
         inside = Scope(scope.tenant, WorkspaceId(workspace), scope.principals, scope.user, scope.role)
-        back = []
-        for subject in asked.subjects:
-            try:
-                await self.plan(inside, ErasureRequest(asked.kind, (subject,), asked.reason))
-            except NotFound:
-                continue
-            back.append(subject)
+        back = await self._eraser(asked.kind).there(_as_system(inside), asked.subjects)
         if not back:
             return ReplayedErasure(earlier, None, 0)
         again = await self.run(inside, ErasureRequest(asked.kind, tuple(sorted(back)), asked.reason))
@@ -161,8 +159,6 @@ class DataErasure:
             None,
             None,
         )
-        if asked.kind is SubjectKind.DOCUMENT:
-            await self._documents.require_idle(_as_system(scope), begun)
         async with self._db.transaction(scope) as tx:
             await self.store.begin(tx, scope, {**case, "user": scope.user, "at": begun.asked_at}, target)
             detail = {"kind": asked.kind, "subjects": len(asked.subjects)}

@@ -115,6 +115,11 @@ class PersonEraser:
                     counts["documents"] += self._finder.is_in(case.marks, row["readers"])
         return dict(counts)
 
+    async def there(self, scope: Scope, subjects: Sequence[str]) -> list[str]:
+        """Those of some accounts that the tenant has."""
+        named = {"users": list(subjects), "tenant": scope.tenant}
+        return [row["id"] for row in await self._db.read(scope, self._sql["accounts"], **named)]
+
     async def _erase_inside(self, tx: Transaction, scope: Scope, case: Erasure) -> Counter[str]:
         went: Counter[str] = Counter()
         named: dict[str, Any] = {"users": list(case.subjects), "workspace": scope.workspace}

@@ -1,4 +1,4 @@
-"""What Redis remembers of a workspace or of a login: forgotten, and looked for by its marks."""
+"""Keys of Redis that remember a workspace or a login: forgotten, and searched for marks."""
 
 from collections.abc import AsyncIterator
 from hashlib import sha256
@@ -75,7 +75,7 @@ async def _values(redis: Redis, key: bytes) -> AsyncIterator[str]:
                 yield _text(name)
                 yield _text(value)
         case "list":
-            held: Any = await redis.lrange(key, 0, -1)  # type: ignore[misc]
+            held: Any = await redis.lrange(key, 0, -1)
             for member in held:
                 yield _text(member)
 

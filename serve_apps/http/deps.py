@@ -38,6 +38,9 @@ from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
+from serve_apps.governance.erasures import DataErasure
+from serve_apps.governance.holds import LegalHolds
+from serve_apps.governance.retention import RetentionProcess, RetentionRules
 from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
@@ -121,6 +124,10 @@ class AppDependencies:
     schedules: ScheduleStore
     school: Academy
     erasure: DataEraser
+    erasures: DataErasure
+    holds: LegalHolds
+    retention_rules: RetentionRules
+    retention: RetentionProcess
     toolbox: ToolboxPort
     skills: SkillStore
     ground: SkillDependencies

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from argon2 import PasswordHasher
@@ -18,6 +18,7 @@ from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore
 from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.snapshots import SettingsSnapshots
+from cluster.state.signed_receipts import ReceiptSigner
 from cluster.state.system import SystemQueries
 from cluster.state.work.job_queries import JobQueries
 from cluster.state.work.jobs import JobLedger
@@ -36,6 +37,9 @@ from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
+from serve_apps.governance.erasures import DataErasure
+from serve_apps.governance.holds import LegalHolds
+from serve_apps.governance.retention import RetentionProcess, RetentionRules
 from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
@@ -80,12 +84,13 @@ def build_app_dependencies(
     golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
     tokens = TokenSigner(signing_secret(settings.auth, settings.state_dir), settings.auth)
+    governance = _governance_parts(settings, base, blobs)
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
         blobs=blobs,
-        erasure=DataEraser(base.database, blobs, base.redis),
+        **governance,
         golden=golden,
         golden_runs=golden_runs,
         pictures=pictures,
@@ -110,8 +115,13 @@ def build_app_dependencies(
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),
-        openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open),
-        closers=(golden_runs.close, workshop.close, base.close, pictures.close),
+        openers=(
+            base.upkeep.open,
+            *([workshop.open] if inproc else []),
+            golden_runs.open,
+            governance["retention"].open,
+        ),
+        closers=(governance["retention"].close, golden_runs.close, workshop.close, base.close, pictures.close),
     )
 
 
@@ -148,6 +158,19 @@ def uploads_of(settings: Settings) -> FolderBlobs:
     """The blob store of uploads, which refuses when the disk has no room."""
     place = settings.state_dir / "blobs"
     return FolderBlobs(place, DiskRoom(place, settings.disk.free_bytes, settings.disk.free_percent))
+
+
+def _governance_parts(settings: Settings, base: Container, blobs: FolderBlobs) -> dict[str, Any]:
+    """Erasures, holds and retention."""
+    signer, rules = ReceiptSigner.kept_in(settings.state_dir), RetentionRules(base.database, settings.retention)
+    every = timedelta(minutes=settings.retention.every_minutes)
+    return {
+        "erasure": DataEraser(base.database, blobs, base.redis),
+        "erasures": DataErasure(base.database, blobs, base.redis, signer, lambda: datetime.now(UTC)),
+        "holds": LegalHolds(base.database),
+        "retention_rules": rules,
+        "retention": RetentionProcess(base.database, rules, blobs, lambda: datetime.now(UTC), every),
+    }
 
 
 def _database_parts(database: Database) -> dict[str, Any]:

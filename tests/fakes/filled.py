@@ -1,4 +1,4 @@
-"""A workspace with everything in it that an erasure has to find: documents of two generations, records, bytes, Redis."""
+"""A workspace full of what an erasure has to find: documents of two generations, records, bytes, Redis."""
 
 import json
 from dataclasses import dataclass, field
@@ -90,7 +90,8 @@ def _more_of_document(
         "insert into embeddings values (%(g)s, %(c)s, %(d)s, %(t)s, %(w)s, '{}', %(vector)s)",
         "insert into indexed_versions values (%(g)s, %(v)s, %(d)s, %(t)s, %(w)s, 0, 1, true)",
         "insert into page_tables values (%(v)s, 1, 1, %(d)s, %(t)s, %(w)s, '{a}', 1, %(json)s)",
-        "insert into page_corrections (document_id, version_id, file_hash, page, revision, tenant_id, workspace_id, line,"
+        "insert into page_corrections (document_id, version_id, file_hash, page, revision, tenant_id, workspace_id,"
+        " line,"
         " start_at, text_before, text_after, whole, reembedded, searchable) values"
         " (%(d)s, %(v)s, 'h', 1, 1, %(t)s, %(w)s, 0, 0, %(text)s, %(text)s, true, 0, 'words')",
         "insert into extraction_runs (id, tenant_id, workspace_id, document_id, version_id, schema_hash)"
@@ -99,7 +100,8 @@ def _more_of_document(
         " values (%(extraction)s, 1, %(t)s, %(w)s, '/a', 'found', %(json)s)",
         "insert into entities (id, tenant_id, workspace_id, type, canonical_name)"
         " values (%(entity)s, %(t)s, %(w)s, 'organization', %(name)s)",
-        "insert into entity_mentions (entity_id, version_id, page, document_id, tenant_id, workspace_id, type, name, alias,"
+        "insert into entity_mentions (entity_id, version_id, page, document_id, tenant_id, workspace_id, type,"
+        " name, alias,"
         " start_at, end_at, quote_start, quote_end, occurrences, confidence, found_by) values"
         " (%(entity)s, %(v)s, 1, %(d)s, %(t)s, %(w)s, 'organization', %(name)s, %(name)s, 0, 1, 0, 9, 1, 1, 'rule')",
         "insert into jobs (id, tenant_id, workspace_id, kind, lane, state, payload)"
@@ -115,7 +117,8 @@ def _more_of_document(
         " values (%(gold)s, %(set)s, %(t)s, %(w)s, 'k', 'What is due?', array[%(file)s], array[%(text)s])",
         "insert into golden_runs (id, set_id, tenant_id, workspace_id, state, options, settings, fingerprint, total)"
         " values (%(run)s, %(set)s, %(t)s, %(w)s, 'completed', '{}', '{}', 'f', 1)",
-        "insert into golden_results (run_id, key, tenant_id, workspace_id, position, question, measured, retrieved, mode,"
+        "insert into golden_results (run_id, key, tenant_id, workspace_id, position, question, measured, retrieved,"
+        " mode,"
         " answer) values (%(run)s, 'k', %(t)s, %(w)s, 1, 'q', '{}', array[%(d)s], 'extractive', %(text)s)",
     ):
         connection.execute(statement, ids)
@@ -158,7 +161,8 @@ def _person(
         " values (%(s)s, %(t)s, %(w)s, 2, %(text)s)",
         "insert into facts (tenant_id, workspace_id, session_id, user_id, category, importance, fact)"
         " values (%(t)s, %(w)s, %(s)s, %(u)s, 'topic', 'high', %(text)s)",
-        "insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, state, input, outcome, seed)"
+        "insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, state, input, outcome,"
+        " seed)"
         " values (%(r)s, %(t)s, %(w)s, %(s)s, %(a)s, %(u)s, 'documents', 'completed', %(said)s, %(reply)s, 1)",
         "insert into run_steps (run_id, seq, tenant_id, workspace_id, kind, name, request, request_hash, state, reply)"
         " values (%(r)s, 1, %(t)s, %(w)s, 'search', 'passages', %(said)s, 'h', 'done', %(found)s)",
@@ -200,7 +204,8 @@ def table_hashes(admin_dsn: str, tenant: str) -> dict[str, str]:
         ).fetchall()
         digests = {}
         for (table,) in sorted(tables):
-            query = f"select md5(coalesce(string_agg(x::text, '|' order by x::text), '')) from {table} x where tenant_id = %s"
+            digest = "md5(coalesce(string_agg(x::text, '|' order by x::text), ''))"
+            query = f"select {digest} from {table} x where tenant_id = %s"
             row = connection.execute(query.encode(), (tenant,)).fetchone()
             digests[table] = str(row[0]) if row else ""
     return digests

@@ -243,9 +243,11 @@ def brought_back(admin_dsn: str, office: Office, filled: FilledWorkspace) -> Non
         for statement in (
             "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type)"
             " values (%(d)s, %(t)s, %(w)s, 'upload:paper-0.txt', 'paper-0.txt', 'txt', 'upload')",
-            "insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind, location,"
+            "insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind,"
+            " location,"
             " page_count) values ('v', %(d)s, %(t)s, %(w)s, 'h', 1, 'text', 'blob:none', 1)",
-            "insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, engine, ms, fingerprint)"
+            "insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, engine, ms,"
+            " fingerprint)"
             " values ('v', 1, 'p', %(d)s, %(t)s, %(w)s, %(text)s, 'native', 1, 'f')",
         ):
             connection.execute(statement, ids)
@@ -258,10 +260,12 @@ def test_every_table_that_can_hold_content_is_on_the_stock_list(admin_dsn: str) 
             "select distinct c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid join pg_type t on"
             " t.oid = a.atttypid where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')"
             " and not c.relispartition and a.attnum > 0 and not a.attisdropped"
-            " and t.typname in ('text', 'jsonb', 'json', 'bytea', '_text', 'varchar', 'vector', 'tsvector', 'uuid', '_uuid')"
+            " and t.typname in ('text', 'jsonb', 'json', 'bytea', '_text', 'varchar', 'vector', 'tsvector', 'uuid',"
+            " '_uuid')"
         ).fetchall()
         columns = connection.execute(
-            "select table_name, column_name from information_schema.columns where table_schema = 'public' and udt_name ="
+            "select table_name, column_name from information_schema.columns where table_schema = 'public' and"
+            " udt_name ="
             " 'uuid' and is_nullable = 'YES' and (column_name like '%\\_by' or column_name in ('user_id', 'reviewer'))"
             " and table_name in (select tablename from pg_tables where schemaname = 'public')"
         ).fetchall()

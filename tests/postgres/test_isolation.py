@@ -70,6 +70,8 @@ class Owned:
     entity: str
     user: str
     group: str
+    hold: str
+    erasure: str
 
 
 @pytest.fixture
@@ -151,7 +153,25 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         await furnish_graph(api, office, document),
         people[0]["id"],
         (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
+        *await furnish_governance(admin_dsn, client, office, people[0]["id"]),
     )
+
+
+async def furnish_governance(admin_dsn: str, client: httpx.AsyncClient, office: Office, person: str) -> tuple[str, str]:
+    """A hold, and an erasure on record."""
+    wanted = {"kind": "workspace", "object_id": office.scope.workspace, "name": SECRET, "reason": SECRET}
+    hold = await client.post("/api/legal-holds", json=wanted)
+    erasure = str(uuid4())
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute(
+            "insert into erasures (id, tenant_id, workspace_id, kind, subjects, reason, asked_by, asked_at,"
+            " content, marks)"
+            " values (%s, %s, %s, 'document', '{d}', %s, %s, now(), '[]',"
+            ' \'{"ids": [], "names": [], "windows": []}\')',
+            (erasure, office.scope.tenant, office.scope.workspace, SECRET, person),
+        )
+    assert (await client.post(f"/api/legal-holds/{hold.json()['id']}/release", json={"reason": "r"})).status_code == 200
+    return hold.json()["id"], erasure
 
 
 async def furnish_graph(api: Api, office: Office, document: str) -> str:
@@ -220,6 +240,7 @@ QUERIES: dict[str, dict[str, str]] = {
     "GET /api/auth/oidc/{provider}/start": {"challenge": "a" * 43, "return_to": "console"},
 }
 BODIES: dict[str, Any] = {
+    "POST /api/legal-holds/{hold_id}/release": {"reason": "of b"},
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
@@ -282,6 +303,8 @@ def addressed(path: str, owned: Owned) -> str:
         "{entity_id}": owned.entity,
         "{user_id}": owned.user,
         "{group_id}": owned.group,
+        "{hold_id}": owned.hold,
+        "{erasure_id}": owned.erasure,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,

@@ -40,6 +40,12 @@ EXPECTED = {
         DELETE /api/groups/{group_id}
         PUT /api/groups/{group_id}/members/{user_id}
         DELETE /api/groups/{group_id}/members/{user_id}
+        POST /api/erasures
+        POST /api/erasures/replay
+        POST /api/legal-holds
+        POST /api/legal-holds/{hold_id}/release
+        PUT /api/retention
+        POST /api/retention/run
     """,
     "READ": """
         GET /api/workspaces
@@ -156,6 +162,12 @@ EXPECTED = {
     """,
     "AUDIT": """
         GET /api/groups/{group_id}/members
+        GET /api/erasures
+        GET /api/erasures/key
+        GET /api/erasures/{erasure_id}/receipt
+        POST /api/erasures/{erasure_id}/probe
+        GET /api/legal-holds
+        GET /api/retention
         GET /api/documents/{document_id}/access
         GET /api/audit
     """,

@@ -277,3 +277,11 @@ revoke execute on function redact_audit(uuid, bigint, text, jsonb), prune_audit(
     claim_retention(timestamptz, interval) from public;
 grant execute on function redact_audit(uuid, bigint, text, jsonb), prune_audit(timestamptz, int, text),
     claim_retention(timestamptz, interval) to aos_app;
+
+-- Whether a hold stands on an object or on its workspace.
+create function is_held(h_tenant uuid, h_workspace uuid, h_kind text, h_object text) returns boolean
+language sql stable set search_path = public, pg_temp as $$
+    select exists (select from legal_holds h where h.tenant_id = h_tenant and h.released_at is null
+                   and ((h.kind = h_kind and h.object_id = h_object)
+                        or (h.kind = 'workspace' and h.object_id = h_workspace::text)))
+$$;
