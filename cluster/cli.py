@@ -15,6 +15,7 @@ from cluster.console.commands import (
     chat_command,
     connection_commands,
     credential_commands,
+    erasure_commands,
     generation_commands,
     golden_commands,
     graph_command,
@@ -73,6 +74,9 @@ app.add_typer(schedule_commands.schedules, name="schedules")
 app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
 app.add_typer(group_commands.groups, name="groups")
+app.add_typer(erasure_commands.erasures, name="erasures")
+app.add_typer(erasure_commands.holds, name="holds")
+app.add_typer(erasure_commands.retention, name="retention")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 

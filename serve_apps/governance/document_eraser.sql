@@ -1,10 +1,5 @@
 -- refuse_held: Raises where the document, what it came out of, or its workspace is held.
-with recursive up (id, parent_id) as (
-    select d.id, d.parent_id from documents d where d.id = %(document)s and d.workspace_id = %(workspace)s
-    union select d.id, d.parent_id from documents d join up u on d.id = u.parent_id),
-above as (select array_agg(id) as ids from up)
-select refuse_if_held(%(tenant)s::uuid, array_fill('document'::text, array[cardinality(ids)]) || 'workspace'::text,
-                      ids || %(workspace)s::text) from above;
+select refuse_if_document_held(%(tenant)s::uuid, %(workspace)s::uuid, %(document)s);
 
 -- versions: All versions of some documents, by the bytes that they were read from.
 select v.id, v.document_id, v.file_hash, v.file_size from document_versions v

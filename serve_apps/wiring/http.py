@@ -58,6 +58,8 @@ from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.golden.snapshot import LiveSnapshot
 from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
 
+_SECTIONS = ("http", "read", "ocr", "vision", "chunk", "embedding", "agents")  # of the settings, handed on as they are
+
 
 def build_app_dependencies(
     settings: Settings,
@@ -105,13 +107,7 @@ def build_app_dependencies(
         passwords=BoundedPasswordHasher(PasswordHasher()),
         throttle=SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),
         **_admission_queues(settings),
-        http=settings.http,
-        read=settings.read,
-        ocr=settings.ocr,
-        vision=settings.vision,
-        chunk=settings.chunk,
-        embedding=settings.embedding,
-        agents=settings.agents,
+        **{name: getattr(settings, name) for name in _SECTIONS},
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),

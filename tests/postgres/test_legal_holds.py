@@ -12,6 +12,7 @@ from cluster.basics.scope import Role, Scope
 from pipelines.documents.store.members import MemberDocuments
 from tests.fakes.filled import FilledWorkspace, admin_of, fill, table_hashes
 from tests.fakes.http import Api, Office
+from tests.fakes.ledger import Bench
 
 
 @pytest.fixture
@@ -143,3 +144,31 @@ async def test_holds_are_put_on_what_there_is_by_who_may(
     assert (await operator.get("/api/legal-holds")).status_code == 403
     body = {"kind": "workspace", "object_id": office.scope.workspace, "name": "", "reason": ""}
     assert (await admin.post("/api/legal-holds", json=body)).status_code == 422
+
+
+async def test_a_scan_that_would_read_a_held_document_again_leaves_it_and_reads_the_rest(
+    ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "scanned"
+    folder.mkdir()
+    for name in ("held", "free"):
+        (folder / f"{name}.txt").write_text(f"What {name} says is not for long.")
+    await ledger.scan(scope, folder)
+    (held,) = await ledger.rows(scope, "select id from documents where filename = 'held.txt'")
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update pages set fingerprint = 'as nobody reads now', text = 'read in another way'")
+        connection.execute(
+            "insert into legal_holds (tenant_id, kind, object_id, name, reason, held_by)"
+            " values (%s, 'document', %s, 'case 7', 'a lawsuit', gen_random_uuid())",
+            (scope.tenant, held["id"]),
+        )
+    job = await ledger.scan(scope, folder)
+    pages = await ledger.rows(scope, "select d.filename, p.text from pages p join documents d on d.id = p.document_id")
+    said = {row["filename"]: row["text"] for row in pages}
+    assert said["held.txt"] == "read in another way" and "free says" in said["free.txt"]
+    (unit,) = await ledger.rows(
+        scope, "select failure from units where job_id = %(job)s and status = 'failed'", job=job
+    )
+    assert unit["failure"]["reason"] == "held" and "case 7" in unit["failure"]["detail"]
+    (shown,) = await ledger.rows(scope, "select status from documents where id = %(id)s", id=held["id"])
+    assert shown["status"] == "completed", "it stays as it was"

@@ -144,20 +144,23 @@ begin
 end $$;
 
 -- A document is held by itself, by what it came out of, and by its workspace.
-create function refuse_held_document() returns trigger language plpgsql set search_path = public, pg_temp as $$
-declare
-    its text := case tg_table_name when 'documents' then to_jsonb(old)->>'id' else to_jsonb(old)->>'document_id' end;
-    above text[];
+create function refuse_if_document_held(h_tenant uuid, h_workspace uuid, h_document text) returns void
+language plpgsql stable set search_path = public, pg_temp as $$
+declare above text[];
 begin
-    if exists (select from legal_holds h where h.tenant_id = old.tenant_id and h.released_at is null) then
-        with recursive up (id, parent_id) as (
-            select d.id, d.parent_id from documents d where d.id = its
-            union select d.id, d.parent_id from documents d join up u on d.id = u.parent_id)
-        select array_agg(distinct id) into above from (select its as id union select id from up
-                                                       union select parent_id from up where parent_id is not null) one;
-        perform refuse_if_held(old.tenant_id, array_fill('document'::text, array[cardinality(above)]) || 'workspace'::text,
-                               above || old.workspace_id::text);
+    if exists (select from legal_holds h where h.tenant_id = h_tenant and h.released_at is null) then
+        with recursive up (id) as (
+            select h_document
+            union select d.parent_id from documents d join up u on d.id = u.id where d.parent_id is not null)
+        select array_agg(id) into above from up;
+        perform refuse_if_held(h_tenant, array_fill('document'::text, array[cardinality(above)]) || 'workspace'::text,
+                               above || h_workspace::text);
     end if;
+end $$;
+create function refuse_held_document() returns trigger language plpgsql set search_path = public, pg_temp as $$
+begin
+    perform refuse_if_document_held(old.tenant_id, old.workspace_id,
+        case tg_table_name when 'documents' then to_jsonb(old)->>'id' else to_jsonb(old)->>'document_id' end);
     return case tg_op when 'DELETE' then old else new end;
 end $$;
 create trigger held_documents_stay before delete on documents for each row execute function refuse_held_document();
