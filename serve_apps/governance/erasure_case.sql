@@ -4,7 +4,8 @@ values (%(id)s, %(tenant)s, %(workspace)s, %(kind)s, %(subjects)s, %(reason)s, %
         %(files)s);
 
 -- unfinished: One of exactly these subjects that has not ended.
-select * from erasures where tenant_id = %(tenant)s and workspace_id = %(workspace)s and kind = %(kind)s
+select * from erasures where tenant_id = %(tenant)s and kind = %(kind)s
+  and (workspace_id = %(workspace)s or kind = 'person')
   and subjects = %(subjects)s and state = 'begun' order by asked_at limit 1;
 
 -- show: One erasure.

@@ -9,7 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from cluster.basics.errors import LegalHold, Transient
+import psycopg
+
+from cluster.basics.errors import AosError, LegalHold
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.audit import AuditLog
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
@@ -145,8 +147,8 @@ class RetentionProcess:
             try:
                 while await self.turn() is not None:
                     pass
-            except Transient as error:
-                log.warning("retention waits: %s", error)
+            except (AosError, psycopg.Error) as error:  # the tenant's next turn tries again; the others have theirs
+                log.warning("retention: %s: %s", type(error).__name__, error)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _one_class(
@@ -162,27 +164,29 @@ class RetentionProcess:
         return RetentionCount(kind, inside.workspace, days, found["due"], found["held"], deleted)
 
     async def _delete(self, inside: Scope, kind: RetentionClass, named: Mapping[str, Any]) -> int:
-        deleted, skipped = 0, set[str]()
+        deleted, refused = 0, set[str]()
         while True:
-            rows = await self._db.read(inside, self._sql[f"due_{kind}"], **named, most=BATCH + len(skipped))
-            rows = [row for row in rows if str(row.get("id")) not in skipped]
+            rows = await self._db.read(inside, self._sql[f"due_{kind}"], **named, most=BATCH + len(refused))
+            rows = [row for row in rows if _key_of(row) not in refused]
             if not rows:
                 return deleted
-            went = 0
-            if kind is RetentionClass.DOCUMENTS:
-                for row in rows:
-                    try:
-                        await self._delete_document(inside, row["id"])
-                        went += 1
-                    except LegalHold:  # something that came out of it is held
-                        skipped.add(str(row["id"]))
-            else:
-                went = await self._delete_rows(inside, kind, rows)
-            deleted += went
-            if not went and not skipped:
-                return deleted
+            # Documents one by one: each takes its members along.
+            batches = [[row] for row in rows] if kind is RetentionClass.DOCUMENTS else [rows]
+            while batches:
+                batch = batches.pop()
+                try:
+                    deleted += await self._delete_rows(inside, kind, batch)
+                except LegalHold:  # of something that goes with one of them
+                    if len(batch) > 1:
+                        batches += [[row] for row in batch]
+                    else:
+                        refused.add(_key_of(batch[0]))
 
     async def _delete_rows(self, inside: Scope, kind: RetentionClass, rows: list[Row]) -> int:
+        if kind is RetentionClass.DOCUMENTS:
+            for row in rows:
+                await self._delete_document(inside, row["id"])
+            return len(rows)
         query, named = self._sql[f"delete_{kind}"], {"workspace": inside.workspace}
         if kind is RetentionClass.MESSAGES:
             keys = {"ids": [row["session_id"] for row in rows], "seqs": [row["seq"] for row in rows]}
@@ -190,7 +194,8 @@ class RetentionProcess:
             keys = {"ids": [row["id"] for row in rows]}
         async with self._db.transaction(inside) as tx:
             if kind is RetentionClass.JOURNALS:
-                return len(rows) if (await tx.only(query, **keys, **named))["total"] else 0
+                await tx.only(query, **keys, **named)
+                return len(rows)
             if kind is not RetentionClass.VERSIONS:
                 return await tx.run(query, **keys, **named)
             await lock_corpus(tx, inside)
@@ -222,3 +227,7 @@ class RetentionProcess:
             if not went:  # an older entry is younger by its clock: it ends the row that may go
                 break
         return RetentionCount(RetentionClass.AUDIT, None, days, found["due"], found["held"], deleted)
+
+
+def _key_of(row: Row) -> str:
+    return ":".join(str(value) for value in row.values())
