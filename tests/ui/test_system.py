@@ -8,7 +8,16 @@ from serve_apps.ui.kit.html import SafeHtml
 from serve_apps.ui.kit.page import query_int
 from serve_apps.ui.kit.problem import ProblemReport
 from serve_apps.ui.sessions import Role
-from serve_apps.ui.system import audit_page, config, models, people, restart_banner, skill_credentials, user_groups
+from serve_apps.ui.system import (
+    audit_page,
+    config,
+    legal_holds,
+    models,
+    people,
+    restart_banner,
+    skill_credentials,
+    user_groups,
+)
 from serve_apps.ui.system.forms import ActForm, field_complaints, refusal_view, secret_shown_once
 from serve_apps.ui.system.page import SECTIONS, chosen_section, find_act, offered_sections, parse_query
 from serve_apps.ui.system.section import api_route, page_query
@@ -58,6 +67,8 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "credentials": Role.OPERATOR,
         "schedules": Role.VIEWER,
         "audit": Role.ADMIN,
+        "holds": Role.ADMIN,
+        "erasures": Role.ADMIN,
         "tenants": Role.VIEWER,
     }
     assert [one.id for one in offered_sections(role)] == [
@@ -267,3 +278,24 @@ def test_groups_are_shown_escaped_and_changed_by_administrators_of_the_tenant_on
     member = {"id": "u1", "email": "a@b.example", "disabled": True, "added_at": "2026-11-21T10:00:00Z"}
     inside = user_groups._group_view("g1", HOSTILE, {"items": [member], "total": 1}, {})
     assert "<script>" not in inside and "disabled" in inside and "Its name stays taken" in inside
+
+
+def test_holds_are_shown_escaped_with_who_put_and_who_released_them() -> None:
+    hold = {"id": "h1", "kind": "document", "object_id": HOSTILE, "name": HOSTILE, "reason": HOSTILE, "held_by": "u1"}
+    hold |= {"held_by_email": "a@b.example", "held_at": "2026-11-21T10:00:00Z", "released_at": None}
+    shown = legal_holds._hold_list({"items": [hold], "total": 1}, {})
+    assert "<script>" not in shown and "a@b.example" in shown and "Release" in shown and "Hold something" in shown
+    released = {"released_at": "2026-11-22T10:00:00Z", "released_by": "u2", "released_by_email": None}
+    shown = legal_holds._hold_list({"items": [hold | released | {"release_reason": HOSTILE}], "total": 1}, {})
+    assert "<script>" not in shown and "u2" in shown and "Release …" not in shown
+
+
+def test_erasures_are_shown_with_what_the_probe_found() -> None:
+    one = {"id": "e1", "kind": "person", "subjects": ["u1"], "reason": HOSTILE, "asked_at": "2026-11-21T10:00:00Z"}
+    rows = [one | {"done": True, "finds": 0}, one | {"done": True, "finds": 3}, one | {"done": False, "finds": None}]
+    shown = legal_holds._erasure_list({"items": rows, "total": 3}, {})
+    assert "<script>" not in shown and "receipt=e1" in shown
+    assert "nothing found" in shown and "3 found" in shown and "not finished" in shown
+    receipt = {"id": HOSTILE, "erased": {"pages": 3}, "key": {"id": "k1"}}
+    shown = legal_holds._receipt_view("e1", receipt)
+    assert "<script>" not in shown and "pages" in shown and "k1" in shown and "Look again" in shown

@@ -16,6 +16,7 @@ from serve_apps.ui.system import (
     audit_page,
     config,
     keys,
+    legal_holds,
     models,
     people,
     restart_banner,
@@ -36,6 +37,8 @@ SECTIONS: Final[Sequence[SystemSection]] = (
     skill_credentials.SECTION,
     schedule_table.SECTION,
     audit_page.SECTION,
+    legal_holds.HOLDS_SECTION,
+    legal_holds.ERASURES_SECTION,
     tenants.SECTION,
 )
 LOOK_SECONDS: Final = 3.0
