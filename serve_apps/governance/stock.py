@@ -168,5 +168,6 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:route:*", "hashes of words and names of rules: nothing of anybody"),
     OutsidePlace("redis aos:metrics:*", "the product's own definitions"),
     OutsidePlace("redis aos:figures:*", "counts"),
+    OutsidePlace("redis aos:doctor", "a sign of life"),
     OutsidePlace("folder blobs/<tenant>/<workspace>", "uploads, members and staging copies with the erased bytes"),
 )

@@ -1,5 +1,6 @@
 """Documents and people are erased with a signed receipt, and nothing of them is found afterwards."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -193,6 +194,28 @@ async def test_one_that_is_cut_off_ends_complete_when_it_is_asked_for_again(
         noun = "documents" if asked.kind is SubjectKind.DOCUMENT else "users"
         assert done.receipt["erased"][noun] == len(asked.subjects), "counted once"
     record_property("erasures cut off and finished", "2")
+
+
+async def test_ended_at_any_moment_it_goes_on_there(
+    erasure: DataErasure, admin_dsn: str, office: Office, tmp_path: Path, record_property: Record
+) -> None:
+    filled = fill(admin_dsn, office, tmp_path, 6, 3)
+    scope, cuts = asker(admin_dsn, office), 0
+    for asked in (of_documents(*filled.documents), of_people(*filled.people)):
+        done, seconds = None, 0.02
+        while done is None:
+            try:
+                done = await asyncio.wait_for(erasure.run(scope, asked), seconds)
+            except TimeoutError:
+                cuts, seconds = cuts + 1, seconds + 0.02
+        assert done.receipt is not None and done.receipt["probe"]["places"] == {}
+        noun = "documents" if asked.kind is SubjectKind.DOCUMENT else "users"
+        assert done.receipt["erased"][noun] == len(asked.subjects), "counted once"
+    assert rows_with(admin_dsn, "juniper", "person0@", "person1@") == {}
+    with psycopg.connect(admin_dsn) as connection:
+        assert connection.execute("select count(*) from erasures where state = 'begun'").fetchall() == [(0,)]
+    assert cuts > 1
+    record_property("erasures ended in the middle and gone on with", str(cuts))
 
 
 async def test_the_trail_still_verifies_after_a_name_went_out_of_it_and_tells_what_was_changed_by_hand(
