@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -131,10 +132,10 @@ class DocumentEraser:
             counts["documents"] = len(await self._members.family(tx, scope, case.documents))
         return counts
 
-    async def there(self, scope: Scope, subjects: Sequence[str]) -> list[str]:
-        """Those of some documents that the workspace has."""
-        async with self._db.transaction(scope) as tx:
-            return sorted({*await self._members.family(tx, scope, subjects)} & {*subjects})
+    async def back(self, scope: Scope, subjects: Sequence[str], before: datetime) -> list[str]:
+        """Those of some documents that the workspace has from before a moment: not what came under the name since."""
+        named = {"documents": list(subjects), "workspace": scope.workspace, "before": before}
+        return [row["id"] for row in await self._db.read(scope, self._sql["back"], **named)]
 
     async def files_elsewhere(self, scope: Scope) -> set[str]:
         """Where bytes are that documents of the workspace still have."""

@@ -1,6 +1,10 @@
 -- refuse_held: Raises where the document, what it came out of, or its workspace is held.
 select refuse_if_document_held(%(tenant)s::uuid, %(workspace)s::uuid, %(document)s);
 
+-- back: Those of some documents that came before a moment.
+select d.id from documents d
+where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and d.upload_date < %(before)s order by d.id;
+
 -- versions: All versions of some documents, by the bytes that they were read from.
 select v.id, v.document_id, v.file_hash, v.file_size from document_versions v
 where v.document_id = any(%(documents)s) and v.workspace_id = %(workspace)s order by v.document_id, v.created_at, v.id;

@@ -117,7 +117,7 @@ class DataErasure:
 
         Raises ForgedReceipt: this instance has not signed one of them. Invalid: one is of another tenant.
         """
-        known: dict[str, tuple[str, ErasureRequest]] = {}
+        known: dict[str, tuple[str, datetime, ErasureRequest]] = {}
         for receipt in receipts:
             verify_receipt(receipt, self._signer.public)
             if receipt["tenant"] != scope.tenant:
@@ -125,15 +125,18 @@ class DataErasure:
             subjects = tuple({str(one.get("document") or one.get("person")) for one in receipt["content"]})
             subjects = tuple(sorted({*subjects, *receipt["subjects"]}))
             asked = ErasureRequest(SubjectKind(receipt["kind"]), subjects, f"replay of {receipt['id']}")
-            known[receipt["id"]] = (receipt["workspace"], asked)
+            known[receipt["id"]] = (receipt["workspace"], datetime.fromisoformat(receipt["asked_at"]), asked)
         for case in await self.store.all_done(scope):
             subjects = case.documents if case.kind is SubjectKind.DOCUMENT else case.subjects
-            known[case.id] = (case.workspace, ErasureRequest(case.kind, subjects, f"replay of {case.id}"))
+            asked = ErasureRequest(case.kind, subjects, f"replay of {case.id}")
+            known[case.id] = (case.workspace, case.asked_at, asked)
         return [await self._replay_one(scope, id_, *one) for id_, one in known.items()]
 
-    async def _replay_one(self, scope: Scope, earlier: str, workspace: str, asked: ErasureRequest) -> ReplayedErasure:
+    async def _replay_one(
+        self, scope: Scope, earlier: str, workspace: str, at: datetime, asked: ErasureRequest
+    ) -> ReplayedErasure:
         inside = Scope(scope.tenant, WorkspaceId(workspace), scope.principals, scope.user, scope.role)
-        back = await self._eraser(asked.kind).there(_as_system(inside), asked.subjects)
+        back = await self._eraser(asked.kind).back(_as_system(inside), asked.subjects, at)
         if not back:
             return ReplayedErasure(earlier, None, 0)
         again = await self.run(inside, ErasureRequest(asked.kind, tuple(sorted(back)), asked.reason))

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -115,9 +116,9 @@ class PersonEraser:
                     counts["documents"] += self._finder.is_in(case.marks, row["readers"])
         return dict(counts)
 
-    async def there(self, scope: Scope, subjects: Sequence[str]) -> list[str]:
-        """Those of some accounts that the tenant has."""
-        named = {"users": list(subjects), "tenant": scope.tenant}
+    async def back(self, scope: Scope, subjects: Sequence[str], before: datetime) -> list[str]:
+        """Those of some accounts that the tenant has from before a moment."""
+        named = {"users": list(subjects), "tenant": scope.tenant, "before": before}
         return [row["id"] for row in await self._db.read(scope, self._sql["accounts"], **named)]
 
     async def _erase_inside(self, tx: Transaction, scope: Scope, case: Erasure) -> Counter[str]:

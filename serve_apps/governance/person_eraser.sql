@@ -4,8 +4,9 @@ select w.id::text as id from workspaces w where w.tenant_id = %(tenant)s order b
 -- account: An account by its id.
 select u.id, u.email from users u where u.id = %(user)s and u.tenant_id = %(tenant)s;
 
--- accounts: Those of some accounts that the tenant has.
-select u.id::text as id from users u where u.id = any(%(users)s::uuid[]) and u.tenant_id = %(tenant)s order by u.id;
+-- accounts: Those of some accounts that the tenant has from before a moment.
+select u.id::text as id from users u
+where u.id = any(%(users)s::uuid[]) and u.tenant_id = %(tenant)s and u.created_at < %(before)s order by u.id;
 
 -- refuse_held: Raises where the person is held.
 select refuse_if_held(%(tenant)s::uuid, array['person'], array[%(user)s::text]);

@@ -253,9 +253,16 @@ async def test_what_an_older_backup_brings_back_is_erased_again(
         connection.execute("alter table erasures disable trigger all")
         connection.execute("delete from erasures")
     brought_back(admin_dsn, office, filled)
+    with psycopg.connect(admin_dsn) as connection:  # another file came under the name of the second one since
+        connection.execute(
+            "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type)"
+            " values (%s, %s, %s, 'upload:paper-1.txt', 'paper-1.txt', 'txt', 'upload')",
+            (filled.documents[1], office.scope.tenant, office.scope.workspace),
+        )
     (again,) = await erasure.replay(scope, [done.receipt])
     assert again.again is not None and again.subjects == 1
     assert rows_with(admin_dsn, "juniper0 ") == {}
+    assert "documents" in rows_with(admin_dsn, filled.documents[1]), "what is new is not what came back"
     with pytest.raises(ForgedReceipt):
         await erasure.replay(scope, [{**done.receipt, "reason": "another"}])
 
@@ -264,8 +271,9 @@ def brought_back(admin_dsn: str, office: Office, filled: FilledWorkspace) -> Non
     with psycopg.connect(admin_dsn) as connection:
         ids = {"t": office.scope.tenant, "w": office.scope.workspace, "d": filled.documents[0], "text": words_of(0)}
         for statement in (
-            "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type)"
-            " values (%(d)s, %(t)s, %(w)s, 'upload:paper-0.txt', 'paper-0.txt', 'txt', 'upload')",
+            "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type,"
+            " upload_date)"
+            " values (%(d)s, %(t)s, %(w)s, 'upload:paper-0.txt', 'paper-0.txt', 'txt', 'upload', '2026-01-01')",
             "insert into document_versions (id, document_id, tenant_id, workspace_id, file_hash, file_size, kind,"
             " location,"
             " page_count) values ('v', %(d)s, %(t)s, %(w)s, 'h', 1, 'text', 'blob:none', 1)",

@@ -85,6 +85,7 @@ async def test_a_held_archive_keeps_what_came_out_of_it_and_a_held_member_its_ar
     await admin.post(f"/api/legal-holds/{hold}/release", json={"reason": "r"})
     await put(admin, "document", member)
     refused(await admin.delete(f"/api/documents/{archive}"), office)
+    assert (await admin.get("/api/documents/")).json()["total"] == 2
 
 
 async def test_a_held_person_keeps_their_account_and_conversations(
