@@ -16,6 +16,7 @@ from cluster.console.commands import (
     chat_command,
     connection_commands,
     credential_commands,
+    erasure_commands,
     generation_commands,
     golden_commands,
     governance_commands,
@@ -79,6 +80,9 @@ app.add_typer(audit_commands.audit, name="audit")
 app.add_typer(group_commands.groups, name="groups")
 app.add_typer(limit_commands.limits, name="limits")
 app.add_typer(governance_commands.governance, name="governance")
+app.add_typer(erasure_commands.erasures, name="erasures")
+app.add_typer(erasure_commands.holds, name="holds")
+app.add_typer(erasure_commands.retention, name="retention")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 

@@ -11,6 +11,7 @@ from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
+from configs.sections_retention import RetentionSettings
 from configs.sections_retrieval import (
     CacheSettings,
     EmbeddingSettings,
@@ -337,6 +338,7 @@ class Settings(Section):
     gate: GateSettings = GateSettings()
     cache: CacheSettings = CacheSettings()
     graph: GraphSettings = GraphSettings()
+    retention: RetentionSettings = RetentionSettings()
     llm: LlmSettings = LlmSettings()
     vllm: VllmSettings = VllmSettings()
     models: ModelsSettings = ModelsSettings()

@@ -110,7 +110,13 @@ BEHAVIOURS = {
     "Which role may call which route": "serve_apps/http/auth/permissions.py::AccessRule",
     "Access tokens end with a logout or a new password": "serve_apps/http/auth/revocation.py::RevocationWatch",
     "Searches and answers beyond what can be answered get 429": "serve_apps/http/admission.py::AdmissionQueue",
-    "A workspace or tenant is deleted with all that belongs to it": "serve_apps/http/erasure.py::DataEraser",
+    "A workspace or tenant is deleted with all that belongs to it": (
+        "serve_apps/governance/workspace_eraser.py::DataEraser"
+    ),
+    "Documents and people are erased with a signed receipt": "serve_apps/governance/erasures.py::DataErasure",
+    "What was erased is looked for afterwards": "serve_apps/governance/probe.py::ErasureProbe",
+    "A legal hold keeps an object": "serve_apps/governance/holds.py::LegalHolds",
+    "What is older than its period is deleted": "serve_apps/governance/retention.py::RetentionProcess",
     "Errors become problem+json": "serve_apps/http/problems.py::problem_response",
     "Requests of skills to private addresses are refused (SSRF)": "skills/http_client/guard.py::check_addresses",
     "Python of a skill runs in a sandbox of system-call filters": "skills/sandbox/filter.py::filter_program",

@@ -53,6 +53,13 @@ class Conflict(Permanent):
     code, status = "conflict", 409
 
 
+class LegalHold(Conflict):
+    """A legal hold keeps this from being deleted, erased or overwritten."""
+
+    code = "legal_hold"
+    fix = "A tenant administrator sees who holds it (GET /api/legal-holds), and may release the hold."
+
+
 class Unauthenticated(Permanent):
     """Sign in first."""
 

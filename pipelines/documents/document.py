@@ -24,6 +24,7 @@ class FailureReason(StrEnum):
     BOMB = "bomb"
     CHANGED = "changed"
     CRASHED = "crashed"
+    HELD = "held"  # a legal hold keeps what was read before
     ABANDONED = "abandoned"  # of a document whose job ended before it was done
 
 

@@ -46,6 +46,7 @@ from serve_apps.http.routes.documents import (
     tables,
     versions,
 )
+from serve_apps.http.routes.governance import erasures, holds, retention
 from serve_apps.http.routes.operations import (
     accounts,
     audit,
@@ -73,6 +74,7 @@ from serve_apps.http.tracing import TracingMiddleware
 # Fixed paths below /api/documents/ come before those with an id.
 _ROUTES = (
     *(health, login_routes, oidc_routes, directory_routes, accounts, groups, limits, deletion),
+    *(erasures, holds, retention),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
     *(
         search,

@@ -40,7 +40,11 @@ from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
+from serve_apps.governance.erasures import DataErasure
 from serve_apps.governance.governance_parts import GovernanceParts
+from serve_apps.governance.holds import LegalHolds
+from serve_apps.governance.retention import RetentionProcess, RetentionRules
+from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
@@ -49,7 +53,6 @@ from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.revocation import RevocationWatch
 from serve_apps.http.auth.throttle import LoginThrottle
 from serve_apps.http.auth.tokens import TokenSigner
-from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import OperatorDependencies
 from serve_apps.http.ports import CachePort, ReplaysPort, ToolboxPort
 from serve_apps.http.routes.documents.pictures import OneByOne
@@ -130,6 +133,10 @@ class AppDependencies:
     schedules: ScheduleStore
     school: Academy
     erasure: DataEraser
+    erasures: DataErasure
+    holds: LegalHolds
+    retention_rules: RetentionRules
+    retention: RetentionProcess
     toolbox: ToolboxPort
     skills: SkillStore
     ground: SkillDependencies

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from argon2 import PasswordHasher
@@ -18,6 +18,7 @@ from cluster.state.identity.groups import GroupStore
 from cluster.state.identity.identity import IdentityStore
 from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.snapshots import SettingsSnapshots
+from cluster.state.signed_receipts import ReceiptSigner
 from cluster.state.system import SystemQueries
 from cluster.state.work.job_queries import JobQueries
 from cluster.state.work.jobs import JobLedger
@@ -36,6 +37,10 @@ from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
+from serve_apps.governance.erasures import DataErasure
+from serve_apps.governance.holds import LegalHolds
+from serve_apps.governance.retention import RetentionProcess, RetentionRules
+from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
@@ -45,7 +50,6 @@ from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.throttle import ProcessThrottle, SharedThrottle
 from serve_apps.http.auth.tokens import TokenSigner, signing_secret
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import ClusterView, NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.replay_slots import FewReplays
@@ -56,6 +60,8 @@ from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.golden.snapshot import LiveSnapshot
 from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
 from serve_apps.wiring.audit_collectors import build_audit_exporter
+
+_SECTIONS = ("http", "read", "ocr", "vision", "chunk", "embedding", "agents")  # of the settings, handed on as they are
 
 
 def build_app_dependencies(
@@ -83,12 +89,14 @@ def build_app_dependencies(
     golden_runs = _golden_runs(base, golden)
     blobs = uploads_of(settings)
     exporter = build_audit_exporter(settings.audit, base.database)
+    governance = _governance_parts(settings, base, blobs)
+    going = (golden_runs, exporter, governance["retention"])  # what goes on by itself in this process
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
         blobs=blobs,
-        erasure=DataEraser(base.database, blobs, base.redis),
+        **governance,
         exporter=exporter,
         golden=golden,
         golden_runs=golden_runs,
@@ -100,18 +108,12 @@ def build_app_dependencies(
         policy=approval.load_policy(settings.agents.approvals_file or CONFIGS / "approvals.yaml"),
         **_sign_in_parts(settings, base),
         **_admission_queues(settings),
-        http=settings.http,
-        read=settings.read,
-        ocr=settings.ocr,
-        vision=settings.vision,
-        chunk=settings.chunk,
-        embedding=settings.embedding,
-        agents=settings.agents,
+        **{name: getattr(settings, name) for name in _SECTIONS},
         clock=lambda: datetime.now(UTC),
         wake=workshop.scheduler.wake,
         operating=_operator_dependencies(base, cluster),
-        openers=(base.upkeep.open, *([workshop.open] if inproc else []), golden_runs.open, exporter.open),
-        closers=(exporter.close, golden_runs.close, workshop.close, base.close, pictures.close),
+        openers=(base.upkeep.open, *([workshop.open] if inproc else []), *(one.open for one in going)),
+        closers=(*(one.close for one in reversed(going)), workshop.close, base.close, pictures.close),
     )
 
 
@@ -169,6 +171,19 @@ def uploads_of(settings: Settings) -> FolderBlobs:
     """The blob store of uploads, which refuses when the disk has no room."""
     place = settings.state_dir / "blobs"
     return FolderBlobs(place, DiskRoom(place, settings.disk.free_bytes, settings.disk.free_percent))
+
+
+def _governance_parts(settings: Settings, base: Container, blobs: FolderBlobs) -> dict[str, Any]:
+    """Erasures, holds and retention."""
+    signer, rules = ReceiptSigner.kept_in(settings.state_dir), RetentionRules(base.database, settings.retention)
+    every = timedelta(minutes=settings.retention.every_minutes)
+    return {
+        "erasure": DataEraser(base.database, blobs, base.redis),
+        "erasures": DataErasure(base.database, blobs, base.redis, signer, lambda: datetime.now(UTC)),
+        "holds": LegalHolds(base.database),
+        "retention_rules": rules,
+        "retention": RetentionProcess(base.database, rules, blobs, lambda: datetime.now(UTC), every),
+    }
 
 
 def _database_parts(database: Database) -> dict[str, Any]:

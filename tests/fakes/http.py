@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from cluster.state.metrics_store import MetricsStore
 from cluster.state.process_services import ProcessServices
 from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.snapshots import SettingsSnapshots
+from cluster.state.signed_receipts import ReceiptSigner
 from cluster.state.system import SystemQueries
 from cluster.state.vault import Vault, VaultKey
 from cluster.state.work.job_queries import JobQueries
@@ -59,6 +60,7 @@ from configs.sections_audit import AuditSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
+from configs.sections_retention import RetentionSettings
 from configs.sections_retrieval import EmbeddingSettings
 from configs.sections_skills import AcademySettings
 from configs.settings import load_settings
@@ -77,6 +79,10 @@ from serve_apps.agents.intake.assistant import standing_assistant
 from serve_apps.agents.memory.compliance import ComplianceCheck
 from serve_apps.agents.memory.recent_messages import RecentMessages
 from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.governance.erasures import DataErasure
+from serve_apps.governance.holds import LegalHolds
+from serve_apps.governance.retention import RetentionProcess, RetentionRules
+from serve_apps.governance.workspace_eraser import DataEraser
 from serve_apps.http.admission import AdmissionQueue
 from serve_apps.http.app import ROUTERS, create_app
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
@@ -86,7 +92,6 @@ from serve_apps.http.auth.provisioning import ScimProvisioning
 from serve_apps.http.auth.throttle import ProcessThrottle
 from serve_apps.http.auth.tokens import TokenSigner
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.erasure import DataEraser
 from serve_apps.http.operator_deps import NoCluster, OperatorDependencies
 from serve_apps.http.routes.documents.pictures import OneByOne
 from serve_apps.http.streams.sse import StreamPacing
@@ -246,6 +251,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
     )
     search, embedder = other.get("search") or ScriptedSearch(), FakeEmbedder()
     lexicon, policy = _shipped()
+    rules = RetentionRules(database, RetentionSettings())
     golden = GoldenSets(database)
     examiner = GoldenExaminer(search, answerer, database)
     tokens = TokenSigner("test-secret-of-at-least-32-bytes!", auth)
@@ -265,6 +271,12 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         links=AgentLinks(database),
         blobs=FolderBlobs(folder / "blobs"),
         erasure=DataEraser(database, FolderBlobs(folder / "blobs"), None),
+        erasures=DataErasure(
+            database, FolderBlobs(folder / "blobs"), None, ReceiptSigner.kept_in(folder / "keys"), moment
+        ),
+        holds=LegalHolds(database),
+        retention_rules=rules,
+        retention=RetentionProcess(database, rules, FolderBlobs(folder / "blobs"), moment, timedelta(hours=1)),
         search=search,
         switchover=IndexSwitchover(database),
         golden=golden,

@@ -142,7 +142,7 @@ async def test_what_redis_remembers_of_a_workspace_is_forgotten(endpoints: Any, 
 
     from cluster.state.db.postgres import Database
     from pipelines.documents.store.blobs import FolderBlobs
-    from serve_apps.http.erasure import DataEraser
+    from serve_apps.governance.workspace_eraser import DataEraser
     from serve_apps.retrieval.cache.cache_scope import registry_of
 
     redis = Redis.from_url(endpoints.redis)

@@ -71,6 +71,8 @@ class Owned:
     user: str
     group: str
     policy: str
+    hold: str
+    erasure: str
 
 
 @pytest.fixture
@@ -154,7 +156,25 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         people[0]["id"],
         (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
         (await client.post("/api/data-governance/policies", json=POLICY)).json()["policy"]["id"],
+        *await furnish_governance(admin_dsn, client, office, people[0]["id"]),
     )
+
+
+async def furnish_governance(admin_dsn: str, client: httpx.AsyncClient, office: Office, person: str) -> tuple[str, str]:
+    """A hold, and an erasure on record."""
+    wanted = {"kind": "workspace", "object_id": office.scope.workspace, "name": SECRET, "reason": SECRET}
+    hold = await client.post("/api/legal-holds", json=wanted)
+    erasure = str(uuid4())
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute(
+            "insert into erasures (id, tenant_id, workspace_id, kind, subjects, reason, asked_by, asked_at,"
+            " content, marks)"
+            " values (%s, %s, %s, 'document', '{d}', %s, %s, now(), '[]',"
+            ' \'{"ids": [], "names": [], "windows": []}\')',
+            (erasure, office.scope.tenant, office.scope.workspace, SECRET, person),
+        )
+    assert (await client.post(f"/api/legal-holds/{hold.json()['id']}/release", json={"reason": "r"})).status_code == 200
+    return hold.json()["id"], erasure
 
 
 async def furnish_limit(client: httpx.AsyncClient, user: str) -> None:
@@ -232,6 +252,7 @@ QUERIES: dict[str, dict[str, str]] = {
 }
 POLICY_OF_B = {"name": "of b", "body": {}}
 BODIES: dict[str, Any] = {
+    "POST /api/legal-holds/{hold_id}/release": {"reason": "of b"},
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
@@ -303,6 +324,8 @@ def addressed(path: str, owned: Owned) -> str:
         "{name}": "nobody",
         "{group_id}": owned.group,
         "{policy_id}": owned.policy,
+        "{hold_id}": owned.hold,
+        "{erasure_id}": owned.erasure,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,

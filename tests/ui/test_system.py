@@ -11,6 +11,7 @@ from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import (
     audit_page,
     config,
+    legal_holds,
     models,
     people,
     policies,
@@ -70,6 +71,8 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "schedules": Role.VIEWER,
         "audit": Role.ADMIN,
         "policies": Role.ADMIN,
+        "holds": Role.ADMIN,
+        "erasures": Role.ADMIN,
         "tenants": Role.VIEWER,
     }
     assert [one.id for one in offered_sections(role)] == [
@@ -317,3 +320,24 @@ def test_gv_01_policies_are_shown_with_their_standards_and_escaped() -> None:
     effect = {"pages_with_finds": 3, "pages_looked_at": 40, "complete": False, "messages": 5, "runs": 2}
     assert "3 of 40 pages and 5 messages of 2 runs" in policies.effect_note(effect)
     assert "more pages than were looked at" in policies.effect_note(effect)
+
+
+def test_holds_are_shown_escaped_with_who_put_and_who_released_them() -> None:
+    hold = {"id": "h1", "kind": "document", "object_id": HOSTILE, "name": HOSTILE, "reason": HOSTILE, "held_by": "u1"}
+    hold |= {"held_by_email": "a@b.example", "held_at": "2026-11-21T10:00:00Z", "released_at": None}
+    shown = legal_holds._hold_list({"items": [hold], "total": 1}, {})
+    assert "<script>" not in shown and "a@b.example" in shown and "Release" in shown and "Hold something" in shown
+    released = {"released_at": "2026-11-22T10:00:00Z", "released_by": "u2", "released_by_email": None}
+    shown = legal_holds._hold_list({"items": [hold | released | {"release_reason": HOSTILE}], "total": 1}, {})
+    assert "<script>" not in shown and "u2" in shown and "Release …" not in shown
+
+
+def test_erasures_are_shown_with_what_the_probe_found() -> None:
+    one = {"id": "e1", "kind": "person", "subjects": ["u1"], "reason": HOSTILE, "asked_at": "2026-11-21T10:00:00Z"}
+    rows = [one | {"done": True, "finds": 0}, one | {"done": True, "finds": 3}, one | {"done": False, "finds": None}]
+    shown = legal_holds._erasure_list({"items": rows, "total": 3}, {})
+    assert "<script>" not in shown and "receipt=e1" in shown
+    assert "nothing found" in shown and "3 found" in shown and "not finished" in shown
+    receipt = {"id": HOSTILE, "erased": {"pages": 3}, "key": {"id": "k1"}}
+    shown = legal_holds._receipt_view("e1", receipt)
+    assert "<script>" not in shown and "pages" in shown and "k1" in shown and "Look again" in shown

@@ -46,6 +46,12 @@ EXPECTED = {
         DELETE /api/groups/{group_id}/members/{user_id}
         PUT /api/limits/{subject_kind}/{subject}/{resource}
         DELETE /api/limits/{subject_kind}/{subject}/{resource}
+        POST /api/erasures
+        POST /api/erasures/replay
+        POST /api/legal-holds
+        POST /api/legal-holds/{hold_id}/release
+        PUT /api/retention
+        POST /api/retention/run
     """,
     "READ": """
         GET /api/limits/mine
@@ -175,6 +181,12 @@ EXPECTED = {
     "AUDIT": """
         GET /api/groups/{group_id}/members
         GET /api/limits
+        GET /api/erasures
+        GET /api/erasures/key
+        GET /api/erasures/{erasure_id}/receipt
+        POST /api/erasures/{erasure_id}/probe
+        GET /api/legal-holds
+        GET /api/retention
         GET /api/documents/{document_id}/access
         GET /api/audit
         GET /api/audit/verify

@@ -27,7 +27,8 @@ class ChainedEntry:
         tenant: whose trail; not covered, but each tenant has a chain of its own.
         seq: from 1, without gaps.
         at: with a time zone, to the microsecond.
-        detail: with numbers as `parse_json` gives them; None where it was too long to be sent.
+        detail: with numbers as `parse_json` gives them; None where it was too long to be sent, or lost a name by an
+            erasure, after which the hash is of what stood there before.
         previous: the hash of the entry before, empty for the first.
         email: of the actor when it was sent, if it has one; not covered.
     """

@@ -66,4 +66,5 @@ class AuditCursors(LeaseLedger[CursorLease], queries="cursors.sql"):
 
 
 def _entry(tenant: str, row: Mapping[str, Any]) -> ChainedEntry:
-    return ChainedEntry(tenant=tenant, **{**row, "detail": parse_json(row["detail"])})
+    detail = None if row["detail"] is None else parse_json(row["detail"])
+    return ChainedEntry(tenant=tenant, **{**row, "detail": detail})

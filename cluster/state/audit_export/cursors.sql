@@ -28,7 +28,9 @@ update audit_cursors set lease_until = clock_timestamp()
 where tenant_id = %(tenant)s and sink = %(export)s and fence = %(fence)s;
 
 -- entries: Entries after a number, oldest first, up to another.
-select a.seq, a.at, a.actor, u.email, a.action, a.object, a.outcome, a.detail::text as detail, a.previous, a.hash
+select a.seq, a.at, a.actor, u.email, a.action, a.object, a.outcome, a.previous, a.hash,
+       case when not exists (select from audit_redactions r where r.tenant_id = a.tenant_id and r.seq = a.seq)
+            then a.detail::text end as detail
 from audit a
 left join users u on u.tenant_id = a.tenant_id and u.id::text = a.actor
 where a.tenant_id = %(tenant)s and a.seq > %(after)s and a.seq <= %(last)s

@@ -20,7 +20,7 @@ from psycopg.pq import Format
 from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from cluster.basics.errors import AosError, Conflict, DiskFull, NotFound, Overloaded, Unavailable
+from cluster.basics.errors import AosError, Conflict, DiskFull, LegalHold, NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Scope
 
 Row = dict[str, Any]
@@ -33,6 +33,8 @@ DAMAGED = (
     psycopg.errors.DataCorrupted,
     psycopg.errors.DataException,
 )
+
+HELD = "AOH09"  # what the triggers of legal holds raise, with whom to ask as their hint
 
 _NAMED = re.compile(r"^-- (\w+): (.+)$", re.MULTILINE)
 
@@ -212,6 +214,11 @@ class Database:
             raise Overloaded("every database connection is busy") from error
         except psycopg.OperationalError as error:
             raise classify_postgres_error(error) from error
+        except psycopg.DatabaseError as error:
+            if error.sqlstate != HELD:
+                raise
+            fix = f"Ask {error.diag.message_hint}, or another tenant administrator, to release the hold."
+            raise LegalHold(error.diag.message_primary or "", fix=fix) from error
 
 
 class SqlStore:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cluster.basics.errors import Permanent
+from cluster.basics.errors import LegalHold, Permanent
 from cluster.state.corpus import lock_corpus
 from cluster.state.work.jobs import JobLease, JobLedger, UnitOutcome, UnitStatus, WorkUnit
 from configs.sections import ReadSettings
@@ -132,6 +132,9 @@ class ArrivalIntake:
         except FileReplaced as error:
             failure = Failure(SURVEY, FailureReason.CHANGED, error.title)
             await self._refuse_file(lease, arrival, result.key, failure)
+        except LegalHold as error:  # the rest of a folder goes on
+            failure = Failure(SURVEY, FailureReason.HELD, f"{error.detail}. {error.hint}")
+            await self._refuse_file(lease, arrival, result.key, failure, told=False)
 
     async def _read_missing(
         self, lease: JobLease, plan: PagePlan, known: StoredDocument, default: ReadingOptions
@@ -160,6 +163,8 @@ class ArrivalIntake:
                 await self._jobs.settle(tx, lease, SURVEY, [same])
             return gone
         async with self._jobs.writing(lease) as tx:
+            if not known.read_with.keys().isdisjoint(missing):
+                await self._store.require_not_held(tx, scope, arrival.document(scope))
             there = await self._store.add(tx, scope, arrival, plan.version_row(version), self._most_pages)
             if there:
                 if known.current_version not in (None, version):

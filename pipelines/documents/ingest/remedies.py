@@ -41,6 +41,9 @@ REMEDIES: Final[Mapping[FailureReason, FailureRemedy]] = {
     FailureReason.CRASHED: FailureRemedy(
         "Its reader ended unexpectedly", "Retry once; if it comes again, convert the file to PDF and ingest that."
     ),
+    FailureReason.HELD: FailureRemedy(
+        "Kept by a legal hold", "It stays as it was read before, until a tenant administrator releases the hold."
+    ),
     FailureReason.ABANDONED: FailureRemedy("Its job ended before it was done", "Resume or retry the job."),
 }
 UNKNOWN: Final = FailureRemedy("Failed", "Retry what failed; the logs of the worker tell more.")

@@ -187,6 +187,10 @@ class DocumentStore:
         await tx.run(self._sql["put_failed"], **named, failure=Jsonb(failure_to_json(failure)))
         await self.link(tx, scope, arrival)
 
+    async def require_not_held(self, tx: Transaction, scope: Scope, document: str) -> None:
+        """Raises LegalHold: the document, what it came out of, or its workspace is held."""
+        await tx.run(self._sql["refuse_held"], **scope.keys, document=document)
+
     async def put_pages(self, tx: Transaction, scope: Scope, pages: Sequence[StoredPage], fingerprint: str) -> None:
         """Write pages, as people have corrected them; those of a document that was deleted meanwhile are left out."""
         told = [stored.options.as_json() for stored in pages]

@@ -108,6 +108,9 @@ select exists (select 1 from units u join documents d on d.current_version = u.k
                where u.job_id = %(job)s and d.workspace_id = %(workspace)s and u.stage = 'index' and u.status = 'done'
                  and u.payload ? 'previous' and d.status <> 'failed') as good;
 
+-- refuse_held: Raises where the document, what it came out of, or its workspace is held.
+select refuse_if_document_held(%(tenant)s::uuid, %(workspace)s::uuid, %(document)s);
+
 -- put_pages: Write pages of versions that still exist; a repeat replaces the row by the same content. What a model has
 -- read on a page stays where the same reading, repeated, had no model to look at it.
 insert into pages (version_id, number, id, document_id, tenant_id, workspace_id, text, words, engine, confidence,

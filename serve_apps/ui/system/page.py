@@ -16,6 +16,7 @@ from serve_apps.ui.system import (
     audit_page,
     config,
     keys,
+    legal_holds,
     models,
     people,
     policies,
@@ -40,6 +41,8 @@ SECTIONS: Final[Sequence[SystemSection]] = (
     schedule_table.SECTION,
     audit_page.SECTION,
     policies.SECTION,
+    legal_holds.HOLDS_SECTION,
+    legal_holds.ERASURES_SECTION,
     tenants.SECTION,
 )
 LOOK_SECONDS: Final = 3.0

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from cluster.basics.errors import Conflict, Invalid
+from serve_apps.governance.workspace_eraser import WorkspaceInventory
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import TENANT
-from serve_apps.http.erasure import WorkspaceInventory
 from serve_apps.http.fields import Text
 
 router = APIRouter(route_class=GuardedRoute, tags=["accounts"])

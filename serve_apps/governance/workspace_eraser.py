@@ -4,20 +4,18 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from redis.asyncio import Redis
 
 from cluster.basics.errors import Conflict, NotFound
-from cluster.basics.redis_link import RedisAway, RedisLink
+from cluster.basics.redis_link import RedisAway
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Database, load_queries
 from pipelines.documents.store.blobs import BlobStore
-from serve_apps.retrieval.cache.cache_scope import registry_of
+from serve_apps.governance.redis_places import RedisPlaces
 
 log = logging.getLogger("aos.http")
 
-REDIS_SECONDS = 10.0
 # In this order: what no foreign key leads to first, then what a cascade would delete row by row.
 _STEPS = ("events", "event_streams", "outbox", "vectors", "documents")
 
@@ -55,8 +53,8 @@ class DataEraser:
     """Deletes for good. What is interrupted is done again with the same call; the audit trail is never part of it."""
 
     def __init__(self, database: Database, blobs: BlobStore, redis: Redis | None) -> None:
-        """Queries are read from erasure.sql beside this file; without `redis` nothing is remembered there."""
-        self._db, self._blobs, self._redis = database, blobs, redis
+        """Queries are read from workspace_eraser.sql beside this file; without `redis` nothing is remembered there."""
+        self._db, self._blobs, self._remembered = database, blobs, RedisPlaces(redis)
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
     async def contents(self, scope: Scope, workspace: str) -> WorkspaceInventory:
@@ -119,24 +117,7 @@ class DataEraser:
 
     async def forget(self, tenant: str, workspace: str) -> None:
         """Delete the Redis keys; where Redis is away they expire by themselves within hours."""
-        if self._redis is None:
-            return
-
-        async def forget(redis: Redis) -> None:
-            await _unlink_keys(redis, f"aos:memory:{tenant}:{workspace}:*", f"aos:vectors:{tenant}:{workspace}*")
-            places: Any = await redis.smembers(registry_of(workspace))
-            for place in places:
-                index = place.decode() if isinstance(place, bytes) else str(place)
-                await _unlink_keys(redis, f"{index}*")
-            await redis.unlink(registry_of(workspace))
-
         try:
-            await RedisLink(self._redis, wait=REDIS_SECONDS).call(forget)
+            await self._remembered.forget(tenant, workspace)
         except RedisAway as error:
             log.warning("workspace %s is gone; what Redis remembers of it expires by itself: %s", workspace, error)
-
-
-async def _unlink_keys(redis: Redis, *patterns: str) -> None:
-    for pattern in patterns:
-        async for key in redis.scan_iter(match=pattern, count=1000):
-            await redis.unlink(key)

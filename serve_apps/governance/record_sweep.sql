@@ -1,0 +1,63 @@
+-- runs_about: Runs that are found, or whose answer cites one of the documents, with what came later in their conversations,
+-- and what is above and below them in a delegation.
+with recursive first as (
+    select r.id, r.session_id, r.created_at from runs r
+    where r.workspace_id = %(workspace)s
+      and (r.id::text = any(%(runs)s) or r.id in (
+            select coalesce(a.run_id, a.id) from answers a join answer_citations c on c.answer_id = a.id
+            where c.workspace_id = %(workspace)s and c.document_id = any(%(documents)s)))
+), about (id) as (
+    select r.id from runs r join first f on f.session_id = r.session_id and r.created_at >= f.created_at
+    where r.workspace_id = %(workspace)s
+    union
+    select o.id from runs r join about a on a.id = r.id
+    join runs o on o.workspace_id = r.workspace_id and (o.parent_id = r.id or o.id = r.parent_id)
+)
+select r.id::text as id, r.state, r.session_id::text as session from runs r join about a on a.id = r.id;
+
+-- count_run_steps: Steps of journals that go with their runs.
+select count(*) as total from run_steps where run_id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s;
+
+-- count_approvals: Approvals that go with their runs.
+select count(*) as total from approvals where run_id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s;
+
+-- count_run_feedback: Opinions that go with their runs.
+select count(*) as total from run_feedback where run_id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s;
+
+-- delete_session_summaries: What was said in their conversations is summed up anew from what is left.
+delete from session_summaries where workspace_id = %(workspace)s
+  and session_id in (select session_id from runs where id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s);
+
+-- delete_episodes: What their conversations were about.
+delete from episodes where workspace_id = %(workspace)s
+  and session_id in (select session_id from runs where id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s);
+
+-- delete_facts: What was taken from their conversations.
+delete from facts where workspace_id = %(workspace)s
+  and session_id in (select session_id from runs where id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s);
+
+-- delete_answer_citations: Places that their answers rest on.
+delete from answer_citations where workspace_id = %(workspace)s and answer_id in (
+    select id from answers where workspace_id = %(workspace)s and coalesce(run_id, id) = any(%(runs)s::uuid[]));
+
+-- delete_answers: Their answers.
+delete from answers where workspace_id = %(workspace)s and coalesce(run_id, id) = any(%(runs)s::uuid[]);
+
+-- delete_events: What they have told.
+delete from events where workspace_id = %(workspace)s
+  and stream in (select 'run:' || id from unnest(%(runs)s::uuid[]) as r(id));
+
+-- delete_event_streams: Their counters.
+delete from event_streams where workspace_id = %(workspace)s
+  and stream in (select 'run:' || id from unnest(%(runs)s::uuid[]) as r(id));
+
+-- replies: What they have answered in conversations.
+select jsonb_build_object('session_id', m.session_id, 'seq', m.seq) as id, m.content from messages m
+where m.workspace_id = %(workspace)s and m.run_id = any(%(runs)s::uuid[]) and m.role <> 'user' for update;
+
+-- rewrite_message: A message without what was erased; it keeps its number.
+update messages set content = %(content)s
+where session_id = %(session_id)s::uuid and seq = %(seq)s and workspace_id = %(its_workspace)s;
+
+-- delete_runs: The runs; journals, approvals and opinions follow.
+delete from runs where id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s;

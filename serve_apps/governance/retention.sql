@@ -1,0 +1,172 @@
+-- rules: Rules of the tenant, and of its workspaces.
+select class, workspace_id, days, set_by, set_at from retention_rules where tenant_id = %(tenant)s order by workspace_id nulls first, class;
+
+-- set_rule: A rule in the place of an earlier one.
+insert into retention_rules (tenant_id, workspace_id, class, days, set_by)
+values (%(tenant)s, %(workspace)s, %(class)s, %(days)s, %(user)s)
+on conflict (tenant_id, workspace_id, class) do update
+set days = excluded.days, set_by = excluded.set_by, set_at = clock_timestamp();
+
+-- drop_rule: No rule any more: what is above it counts.
+delete from retention_rules where tenant_id = %(tenant)s and workspace_id is not distinct from %(workspace)s::uuid and class = %(class)s;
+
+-- claim: The tenant whose turn it is.
+select claim_retention(%(now)s::timestamptz, %(every)s::interval)::text as tenant;
+
+-- workspaces: All of a tenant's, the oldest first.
+select w.id::text as id from workspaces w where w.tenant_id = %(tenant)s order by w.created_at, w.id;
+
+-- workspace: One of the tenant's.
+select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
+
+-- count_documents: Documents that came before a moment: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id) as held
+    from documents d
+    where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and d.upload_date < %(before)s
+  and d.status not in ('pending', 'processing')) x;
+
+-- due_documents: Documents that came before a moment, that nothing holds.
+select d.id
+from documents d
+where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and d.upload_date < %(before)s
+  and d.status not in ('pending', 'processing')
+  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id)
+order by d.upload_date, d.id limit %(most)s;
+
+-- count_versions: Versions that newer ones have replaced, from before a moment: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id) as held
+    from document_versions v join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+    where v.workspace_id = %(workspace)s and v.tenant_id = %(tenant)s and v.created_at < %(before)s
+  and d.current_version is not null and v.id <> d.current_version
+  and v.created_at < (select c.created_at from document_versions c where c.id = d.current_version)) x;
+
+-- due_versions: Versions that newer ones have replaced, from before a moment, that nothing holds.
+select v.id
+from document_versions v join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
+where v.workspace_id = %(workspace)s and v.tenant_id = %(tenant)s and v.created_at < %(before)s
+  and d.current_version is not null and v.id <> d.current_version
+  and v.created_at < (select c.created_at from document_versions c where c.id = d.current_version)
+  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id)
+order by v.created_at, v.id limit %(most)s;
+
+-- delete_versions: Those go.
+delete from document_versions where id = any(%(ids)s) and workspace_id = %(workspace)s returning location;
+
+-- count_answers: Answers from before a moment: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', a.user_id::text) as held
+    from answers a
+    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s) x;
+
+-- due_answers: Answers from before a moment, that nothing holds.
+select a.id
+from answers a
+where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s
+  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', a.user_id::text)
+order by a.at, a.id limit %(most)s;
+
+-- delete_answers: Those go.
+delete from answers where id = any(%(ids)s) and workspace_id = %(workspace)s;
+
+-- count_conversations: Conversations in which nothing was said since a moment: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text) as held
+    from sessions s
+    where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s and s.updated_at < %(before)s
+  and not exists (select from runs r where r.session_id = s.id and (
+        r.state in ('queued', 'running', 'waiting', 'interrupted')
+        or exists (select from approvals a where a.run_id = r.id and a.execution in ('started', 'needs_reconcile'))))) x;
+
+-- due_conversations: Conversations in which nothing was said since a moment, that nothing holds.
+select s.id
+from sessions s
+where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s and s.updated_at < %(before)s
+  and not exists (select from runs r where r.session_id = s.id and (
+        r.state in ('queued', 'running', 'waiting', 'interrupted')
+        or exists (select from approvals a where a.run_id = r.id and a.execution in ('started', 'needs_reconcile'))))
+  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text)
+order by s.updated_at, s.id limit %(most)s;
+
+-- delete_conversations: Those go.
+with gone as (select 'run:' || r.id as stream from runs r where r.session_id = any(%(ids)s) and r.workspace_id = %(workspace)s),
+untold as (delete from events where stream in (select stream from gone) and workspace_id = %(workspace)s),
+closed as (delete from event_streams where stream in (select stream from gone) and workspace_id = %(workspace)s)
+delete from sessions where id = any(%(ids)s) and workspace_id = %(workspace)s;
+
+-- count_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text) as held
+    from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
+    where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
+  and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)) x;
+
+-- due_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it, that nothing holds.
+select m.session_id, m.seq
+from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
+where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
+  and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)
+  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text)
+order by m.created_at, m.session_id, m.seq limit %(most)s;
+
+-- delete_messages: Those go.
+delete from messages m using unnest(%(ids)s::uuid[], %(seqs)s::int[]) as g(id, seq)
+where m.session_id = g.id and m.seq = g.seq and m.workspace_id = %(workspace)s;
+
+-- count_runs: Runs that ended before a moment: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text) as held
+    from runs r
+    where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.parent_id is null and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
+  and not exists (select from approvals a where a.run_id = r.id
+                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))) x;
+
+-- due_runs: Runs that ended before a moment, that nothing holds.
+select r.id
+from runs r
+where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.parent_id is null and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
+  and not exists (select from approvals a where a.run_id = r.id
+                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
+  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text)
+order by r.finished_at, r.id limit %(most)s;
+
+-- delete_runs: Those go.
+with untold as (delete from events where stream in (select 'run:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s),
+closed as (delete from event_streams where stream in (select 'run:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s)
+delete from runs where id = any(%(ids)s) and workspace_id = %(workspace)s;
+
+-- count_journals: Runs that ended before a moment and still have their journal: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text) as held
+    from runs r
+    where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
+  and not exists (select from approvals a where a.run_id = r.id
+                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
+  and (exists (select from run_steps s where s.run_id = r.id) or exists (select from events e where e.stream = 'run:' || r.id))) x;
+
+-- due_journals: Runs that ended before a moment and still have their journal, that nothing holds.
+select r.id
+from runs r
+where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
+  and not exists (select from approvals a where a.run_id = r.id
+                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
+  and (exists (select from run_steps s where s.run_id = r.id) or exists (select from events e where e.stream = 'run:' || r.id))
+  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text)
+order by r.finished_at, r.id limit %(most)s;
+
+-- delete_journals: Those go.
+with untold as (delete from events where stream in (select 'run:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s returning stream),
+steps as (delete from run_steps where run_id = any(%(ids)s) and workspace_id = %(workspace)s returning run_id)
+select (select count(distinct stream) from untold) + (select count(*) from steps) as total;
+
+-- locations_in_use: Where bytes are that some version still has.
+select location from document_versions where workspace_id = %(workspace)s and location = any(%(locations)s);
+
+-- count_audit: Entries of the trail from before a moment, unless anything of the tenant is held: the trail is evidence then.
+select case when held then 0 else total end as due, case when held then total else 0 end as held from (
+    select count(*) as total, exists (select from legal_holds h where h.tenant_id = %(tenant)s and h.released_at is null) as held
+    from audit a where a.tenant_id = %(tenant)s and a.at < %(before)s) x;
+
+-- prune_audit: The oldest entries go, and an anchor keeps the chain.
+select prune_audit(%(before)s::timestamptz, %(most)s::int, %(actor)s) as went;

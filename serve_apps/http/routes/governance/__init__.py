@@ -1,0 +1,1 @@
+"""Routes of what an organisation keeps: erasures, legal holds, retention."""

@@ -1,0 +1,142 @@
+"""Legal holds and erasures: objects that have to stay, put and released; what went for good, with its receipt."""
+
+import json
+from typing import Final
+
+from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.formats import format_moment
+from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
+from serve_apps.ui.kit.page import query_int
+from serve_apps.ui.sessions import Role
+from serve_apps.ui.system.forms import ActForm, action_link, field_grid
+from serve_apps.ui.system.section import (
+    ActResult,
+    Query,
+    SystemSection,
+    Values,
+    act_done,
+    api_route,
+    page_address,
+    page_query,
+    tenant_admin,
+)
+
+PAGE_OF: Final = 50
+PUT, RELEASE, PROBE = ActForm("holds.put"), ActForm("holds.release"), ActForm("erasures.probe")
+KINDS: Final = (("document", "a document"), ("person", "a person"), ("workspace", "a workspace"))
+ABOUT: Final = "What is held is not deleted, erased or overwritten, whoever asks, until every hold on it is released."
+ERASED: Final = "Erasures are asked for with `aos erasures run`. Each has a signed receipt, without content."
+
+
+async def _show_holds(api: SessionApi, asked: Query) -> SafeHtml:
+    if not await tenant_admin(api):
+        return _tenant_only("Holds")
+    if "new" in asked:
+        return titled_card("Hold something", _new_hold_form())
+    found = await api.get("/api/legal-holds", skip=query_int(asked), limit=PAGE_OF)
+    return _hold_list(found, asked)
+
+
+def _hold_list(body: Record, asked: Query) -> SafeHtml:
+    new, about = action_link("Hold something", page_address("holds", new=1)), quiet_text(ABOUT)
+    if not body["items"]:
+        return titled_card("Legal holds", about, empty_state("Nothing is held.", "Hold what must not go."), aside=new)
+    rows = []
+    for one in body["items"]:
+        what = tag("span", f"{one['kind']} ", tag("code", one["object_id"]))
+        by = one["held_by_email"] or one["held_by"]
+        if one["released_at"]:
+            who = one["released_by_email"] or one["released_by"]
+            state = join_html(state_badge("released"), f" {format_moment(one['released_at'])}, {who}")
+            act = one["release_reason"]
+        else:
+            state, act = state_badge("held", "red"), _release_form(one)
+        rows.append((one["name"], what, one["reason"], f"{format_moment(one['held_at'])}, {by}", state, act))
+    heads = ("Name", "What", "Why", "Since, by", "State", "")
+    paged = None
+    if body["total"] > PAGE_OF:
+        paged = list_pager(page_address("holds"), query_int(asked), PAGE_OF, body["total"])
+    return titled_card("Legal holds", about, data_table(heads, rows), paged, aside=new)
+
+
+def _new_hold_form() -> SafeHtml:
+    fields = field_grid(
+        PUT.choice("kind", "What", KINDS, "document"),
+        PUT.text("object_id", "Its id", required=True, about="A document's is in its address."),
+        PUT.text("name", "Name", required=True, about="Such as the number of a case."),
+        PUT.text("reason", "Why", required=True),
+    )
+    return PUT(fields, send="Hold it")
+
+
+def _release_form(one: Record) -> SafeHtml:
+    form = RELEASE(RELEASE.text("reason", "Why", required=True), send="Release", colour="danger", hold=one["id"])
+    return tag("details", tag("summary", "Release …", class_="aos-button"), form, class_="aos-confirm")
+
+
+async def _put_hold(api: SessionApi, values: Values) -> ActResult:
+    sent = {name: values.get(name, "").strip() for name in ("kind", "object_id", "name", "reason")}
+    made = await api.post("/api/legal-holds", sent)
+    return act_done(tag("strong", made["name"]), " stands.", to=page_query("holds"))
+
+
+async def _release_hold(api: SessionApi, values: Values) -> ActResult:
+    made = await api.post(api_route("legal-holds", values["hold"], "release"), {"reason": values.get("reason", "")})
+    return act_done(tag("strong", made["name"]), " is released.", to=page_query("holds"))
+
+
+async def _show_erasures(api: SessionApi, asked: Query) -> SafeHtml:
+    if not await tenant_admin(api):
+        return _tenant_only("Erasures")
+    if "receipt" in asked:
+        found = await api.get(api_route("erasures", asked["receipt"], "receipt"))
+        return _receipt_view(asked["receipt"], found)
+    return _erasure_list(await api.get("/api/erasures", skip=query_int(asked), limit=PAGE_OF), asked)
+
+
+def _erasure_list(body: Record, asked: Query) -> SafeHtml:
+    about = quiet_text(ERASED)
+    if not body["items"]:
+        return titled_card("Erasures", about, empty_state("Nothing was erased yet.", "See aos erasures run --help."))
+    rows = []
+    for one in body["items"]:
+        if one["done"]:
+            finds = one["finds"]
+            state = state_badge(f"{finds} found", "red") if finds else state_badge("nothing found", "green")
+            receipt = link_to("Receipt", page_address("erasures", receipt=one["id"]))
+        else:
+            state, receipt = state_badge("not finished", "red"), quiet_text("Ask for the same again.")
+        rows.append((format_moment(one["asked_at"]), one["kind"], len(one["subjects"]), one["reason"], state, receipt))
+    paged = None
+    if body["total"] > PAGE_OF:
+        paged = list_pager(page_address("erasures"), query_int(asked), PAGE_OF, body["total"])
+    table = data_table(("When", "What", "How many", "Why", "Afterwards", ""), rows)
+    return titled_card("Erasures", about, table, paged)
+
+
+def _receipt_view(id_: str, receipt: Record) -> SafeHtml:
+    rows = [(place, count) for place, count in sorted(receipt["erased"].items())]
+    back = link_to("← All erasures", page_address("erasures"))
+    whole = tag("details", tag("summary", "The signed receipt"), tag("pre", json.dumps(receipt, indent=2)))
+    look = PROBE.button("Look again", erasure=id_)
+    key = quiet_text(f"Signed with key {receipt['key']['id']}. Check it outside: aos erasures verify FILE --key KEY.")
+    return join_html(back, titled_card("Receipt", data_table(("Where", "Rows"), rows), key, whole, look))
+
+
+async def _look_again(api: SessionApi, values: Values) -> ActResult:
+    found = await api.post(api_route("erasures", values["erasure"], "probe"))
+    if not found["finds"]:
+        return act_done("Nothing of it is found.")
+    places = ", ".join(f"{place}: {count}" for place, count in found["places"].items())
+    return act_done(f"{found['finds']} found: {places}.")
+
+
+def _tenant_only(title: str) -> SafeHtml:
+    return titled_card(title, empty_state("Administrators of the tenant see this.", "Ask one of them."))
+
+
+HOLDS_SECTION = SystemSection(
+    "holds", "Holds", Role.ADMIN, _show_holds, {PUT.act: _put_hold, RELEASE.act: _release_hold}
+)
+ERASURES_SECTION = SystemSection("erasures", "Erasures", Role.ADMIN, _show_erasures, {PROBE.act: _look_again})
