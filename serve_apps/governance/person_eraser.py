@@ -25,8 +25,13 @@ _IN_WORKSPACE: Final = (
 )
 _OF_TENANT: Final = (
     *("memberships", "refresh_tokens", "api_keys", "external_accounts", "group_members", "sign_in_handoffs"),
-    "schedules",
+    *("schedules", "scim_people", "provider_sessions", "rate_limits"),
 )
+_OWNER: Final = {
+    "users": "id",
+    "schedules": "owner_id",
+    "rate_limits": "subject_id",
+}  # the column; others call it user_id
 
 
 class PersonEraser:
@@ -95,6 +100,7 @@ class PersonEraser:
                     continue
                 went = Counter({table: await self._count_rows(tx, table, user, scope) for table in _OF_TENANT})
                 went["redis"] += await self._redis.forget_login(row["email"])
+                await tx.run(self._sql["delete_limits"], user=user, tenant=scope.tenant)
                 went["users"] += await tx.run(self._sql["delete_account"], user=user, tenant=scope.tenant)
                 await self._store.count(tx, case.id, went)
 
@@ -112,8 +118,9 @@ class PersonEraser:
                     counts[table] += int((await tx.only(_count_of(table, column), **named))["total"])
                 for table in ("sessions", "runs", "answers", "facts", "run_feedback"):
                     counts[table] += int((await tx.only(_count_of(table, "user_id"), **named))["total"])
-                for row in await tx.all(self._sql["readers"], workspace=inside.workspace):
-                    counts["documents"] += self._finder.is_in(case.marks, row["readers"])
+                for query, table in (("readers", "documents"), ("folder_readers", "folder_readers")):
+                    for row in await tx.all(self._sql[query], workspace=inside.workspace):
+                        counts[table] += self._finder.is_in(case.marks, row["readers"])
         return dict(counts)
 
     async def back(self, scope: Scope, subjects: Sequence[str], before: datetime) -> list[str]:
@@ -136,6 +143,11 @@ class PersonEraser:
             kept = ["user:erased" if self._finder.is_in(case.marks, one) else one for one in row["readers"]]
             if kept != row["readers"]:
                 went["documents.readers"] += await tx.run(self._sql["change_readers"], document=row["id"], readers=kept)
+        for row in await tx.all(self._sql["folder_readers"], workspace=scope.workspace):
+            kept = ["user:erased" if self._finder.is_in(case.marks, one) else one for one in row["readers"]]
+            if kept != row["readers"]:
+                named_folder = {"folder": row["folder"], "workspace": scope.workspace, "readers": kept}
+                went["folder_readers"] += await tx.run(self._sql["change_folder_readers"], **named_folder)
         principals = [row["principal"] for row in await tx.all(self._sql["principals"], workspace=scope.workspace)]
         gone = [one for one in principals if self._finder.is_in(case.marks, one)]
         went["document_principals"] += await tx.run(
@@ -144,7 +156,7 @@ class PersonEraser:
         return went
 
     async def _count_rows(self, tx: Transaction, table: str, user: str, scope: Scope) -> int:
-        column = {"users": "id", "schedules": "owner_id"}.get(table, "user_id")
+        column = _OWNER.get(table, "user_id")
         query: Any = sql.SQL("select count(*) as total from {} where {} = %(user)s and tenant_id = %(tenant)s").format(
             sql.Identifier(table), sql.Identifier(column)
         )

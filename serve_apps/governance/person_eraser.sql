@@ -90,11 +90,21 @@ select d.id, d.readers from documents d where d.workspace_id = %(workspace)s and
 -- change_readers: A document without a name among its readers; what was copied of them follows.
 update documents set readers = %(readers)s where id = %(document)s and workspace_id = aos_workspace();
 
+-- folder_readers: Folders that name people among their readers.
+select f.folder, f.readers from folder_readers f
+where f.workspace_id = %(workspace)s and f.readers::text like '%%user:%%' order by f.folder;
+
+-- change_folder_readers: A folder without a name among its readers.
+update folder_readers set readers = %(readers)s where folder = %(folder)s and workspace_id = %(workspace)s;
+
 -- principals: Whom the workspace's documents have ever named.
 select p.principal from document_principals p where p.workspace_id = %(workspace)s;
 
 -- forget_principals: Names that no document has any more.
 delete from document_principals where workspace_id = %(workspace)s and principal = any(%(principals)s);
+
+-- delete_limits: Limits of theirs.
+delete from rate_limits where tenant_id = %(tenant)s and subject_kind = 'user' and subject_id = %(user)s::uuid;
 
 -- delete_account: The account; memberships, keys, tokens and groups follow.
 delete from users where id = %(user)s and tenant_id = %(tenant)s;

@@ -115,9 +115,10 @@ STOCK: Final = MappingProxyType(
         **_entries(
             Holding.PERSON,
             *("users", "memberships", "refresh_tokens", "api_keys", "external_accounts", "group_members"),
-            *("sign_in_handoffs",),
+            *("sign_in_handoffs", "scim_people", "provider_sessions", "rate_limits"),
         ),
         **{place.table: StockEntry(Holding.RECORD) for place in RECORDS},
+        **_entries(Holding.RECORD, "run_secrets"),  # sealed; they go with their run
         **_entries(Holding.RECORD, "golden_questions", "golden_runs", "jobs", people=("created_by",)),
         **_entries(Holding.RECORD, "generation_builds", people=("forced_by",)),
         **_entries(Holding.RECORD, "academy_enrolments", people=("enrolled_by",)),
@@ -126,7 +127,15 @@ STOCK: Final = MappingProxyType(
         **{place.table: StockEntry(Holding.CONFIGURATION) for place in WRITTEN},
         **_entries(
             Holding.CONFIGURATION,
-            *("groups", "llm_connections", "system_settings", "workspaces", "tenants", "restart_needs"),
+            *(
+                "groups",
+                "llm_connections",
+                "system_settings",
+                "workspaces",
+                "tenants",
+                "restart_needs",
+                "folder_readers",
+            ),
         ),
         **_entries(Holding.CONFIGURATION, "skills", "golden_sets", people=("created_by",)),
         **_entries(Holding.CONFIGURATION, "credentials", "credential_bindings", people=("created_by",)),
@@ -134,11 +143,13 @@ STOCK: Final = MappingProxyType(
         **_entries(Holding.CONFIGURATION, "restarts", people=("asked_by",)),
         **_entries(Holding.CONFIGURATION, "retention_rules", people=("set_by",)),
         **_entries(Holding.LEDGER, "audit", "audit_anchors", "audit_redactions", "legal_holds", "erasures"),
+        **_entries(Holding.LEDGER, "governance_policies"),  # versions that nobody may change
         **_entries(
             Holding.NEITHER,
             *("generations", "event_streams", "schema_migrations", "index_faults", "keyword_index_made"),
             *("lane_workers", "settings_version", "spend", "tenant_pages", "tenant_turns", "vision_pages"),
-            *("job_progress", "retention_turns"),
+            *("job_progress", "retention_turns", "audit_cursors"),
+            "resource_usage",  # a tenant's use does not shrink when somebody goes, whose id leads nowhere then
         ),
     }
 )

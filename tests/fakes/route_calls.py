@@ -77,6 +77,10 @@ async def _fresh_user(room: CallRoom) -> Call:
     return Call({"role": "developer"}, {"user_id": str(row[0])})
 
 
+async def _other_user(room: CallRoom) -> Call:
+    return Call(values=(await _fresh_user(room)).values)
+
+
 async def _fresh_skill(room: CallRoom) -> Call:
     name = await room.made("/api/skills", {"name": "passing", "description": "d", "text": "t"}, "name")
     return Call({"name": name}, {"skill_name": name})
@@ -183,6 +187,54 @@ async def _schedule(room: CallRoom) -> Call:
     return Call({"name": "x", "agent": room.ids["agent_id"], "cron": "0 2 * * *", "payload": {"message": "hello"}})
 
 
+async def _hold(room: CallRoom) -> Call:
+    body = {"kind": "document", "object_id": room.ids["document_id"], "name": "case 7", "reason": "asked for"}
+    return Call({"reason": "it is over"}, {"hold_id": await room.made("/api/legal-holds", body)})
+
+
+async def _held(room: CallRoom) -> Call:
+    return Call(
+        {"kind": "workspace", "object_id": room.office.scope.workspace, "name": "case 8", "reason": "asked for"}
+    )
+
+
+async def _erased(room: CallRoom) -> Call:
+    document = (await _uploaded(room)).values["document_id"]
+    return Call({"kind": "document", "ids": [document], "reason": "asked for"})
+
+
+async def _policy(room: CallRoom) -> Call:
+    made = await room.admin.post("/api/data-governance/policies", json={"name": uuid4().hex[:8], "body": {}})
+    assert made.is_success, made.text
+    return Call({"name": "again", "body": {}, "version": 1}, {"policy_id": made.json()["policy"]["id"]})
+
+
+SCIM = "urn:ietf:params:scim"
+SCIM_USER = {"schemas": [f"{SCIM}:schemas:core:2.0:User"], "userName": "scim@x.example"}
+SCIM_GROUP = {"schemas": [f"{SCIM}:schemas:core:2.0:Group"], "displayName": "by scim"}
+
+
+def _scim(kind: str, **patched: Any) -> Prepared:
+    """Of somebody or a group that SCIM has made: a patch of these attributes, or else the whole of it."""
+
+    async def ready(room: CallRoom) -> Call:
+        name = uuid4().hex[:8]
+        new = SCIM_USER | {"userName": f"{name}@x.example"} if kind == "User" else SCIM_GROUP | {"displayName": name}
+        values = {f"{kind.lower()}_id": await room.made(f"/scim/v2/{kind}s", new)}
+        operations = [{"op": "replace", "path": path, "value": value} for path, value in patched.items()]
+        patch = {"schemas": [f"{SCIM}:api:messages:2.0:PatchOp"], "Operations": operations}
+        whole = new | ({"active": False} if kind == "User" else {"displayName": f"{name} again"})
+        return Call(patch if patched else whole, values)
+
+    return ready
+
+
+async def _limit(room: CallRoom) -> Call:
+    values = {"subject_kind": "user", "subject": room.ids["user_id"], "resource": "chat"}
+    await room.admin.put("/api/limits/user/{subject}/chat".format(**values), json={"amount": 9, "window": "minute"})
+    return Call({"amount": 7, "window": "minute"}, values)
+
+
 async def _read_references(room: CallRoom) -> Call:
     room.sql("update jobs set state = 'completed' where tenant_id = %s", room.office.scope.tenant)
     return Call()
@@ -206,6 +258,7 @@ CALLS: dict[str, Call | Prepared] = {
     "DELETE /api/users/{user_id}": _fresh_user,
     "DELETE /api/users/{user_id}/sessions": _fresh_user,
     "PATCH /api/users/{user_id}": _fresh_user,
+    "POST /api/users/{user_id}/password": _other_user,
     "POST /api/generations/rollback": _generation_before,
     "POST /api/generations/{generation_id}/switch": _generation_before,
     "DELETE /api/workspaces/{workspace_id}": _other_workspace,
@@ -248,6 +301,24 @@ CALLS: dict[str, Call | Prepared] = {
     "POST /api/users": Call({"email": "new@x.example", "role": "viewer"}),
     "POST /api/workspaces": Call({"name": "another"}),
     "PUT /api/admin/config": _settings,
+    "POST /api/data-governance/policies": Call({"name": "another", "body": {}}),
+    "PUT /api/data-governance/policies/{policy_id}": _policy,
+    "POST /api/erasures": _erased,
+    "POST /api/legal-holds": _held,
+    "POST /api/legal-holds/{hold_id}/release": _hold,
+    "PUT /api/retention": Call({"class": "messages", "days": 30}),
+    "POST /api/runs/{run_id}/unmask": Call({"reason": "asked for"}),
+    "PUT /api/documents/folder-readers": Call({"path": ".", "readers": ["role:admin"]}),
+    "PUT /api/limits/{subject_kind}/{subject}/{resource}": _limit,
+    "DELETE /api/limits/{subject_kind}/{subject}/{resource}": _limit,
+    "POST /scim/v2/Users": Call(SCIM_USER),
+    "PUT /scim/v2/Users/{user_id}": _scim("User"),
+    "PATCH /scim/v2/Users/{user_id}": _scim("User", active=False),
+    "DELETE /scim/v2/Users/{user_id}": _scim("User"),
+    "POST /scim/v2/Groups": Call(SCIM_GROUP),
+    "PUT /scim/v2/Groups/{group_id}": _scim("Group"),
+    "PATCH /scim/v2/Groups/{group_id}": _scim("Group", displayName="another"),
+    "DELETE /scim/v2/Groups/{group_id}": _scim("Group"),
     "PUT /api/documents/chunking": Call({"strategy": "hierarchical"}),
     "PUT /api/ocr/languages": Call({"languages": ["eng"]}),
     "PUT /api/search/language": Call({"language": "german"}),
@@ -276,6 +347,16 @@ READS: dict[str, str] = {
     "POST /api/runs/{run_id}/resume": _RUNS,
     "POST /api/runs/{run_id}/replay": "it reads a run again, and nothing is called or changed",
     "POST /api/runs/{run_id}/cancel": "the orchestrator that ends the run writes the line (run.cancel)",
+    "POST /api/auth/login/ad": "it begins a session as /api/auth/login does; tests/postgres/test_ldap.py",
+    "POST /api/auth/oidc/{provider}/backchannel-logout": "a line for each who is out; tests/postgres/test_oidc.py",
+    "POST /api/retention/run": "a line for what went in each workspace; tests/postgres/test_retention.py",
+    "POST /api/erasures/replay": "a line for each erasure that is done again; tests/postgres/test_http_erasures.py",
+    "POST /api/erasures/{erasure_id}/probe": _LOOKS,
+    "POST /scim/v2/.search": _LOOKS,
+    "POST /scim/v2/Users/.search": _LOOKS,
+    "POST /scim/v2/Groups/.search": _LOOKS,
     "POST /mcp": "its tools read; tests/postgres/test_mcp_server.py",
     "POST /api/skills/mcp:discover": "without `add` it looks; with it, tests/postgres/test_mcp_server.py",
 }
+# Routes that write more, by their lines: what is cut off in between must not be in the trail as done.
+LONG: dict[str, list[str]] = {"POST /api/erasures": ["erasure.begin", "erasure.finish"]}

@@ -10,7 +10,7 @@ import pytest
 
 from cluster.basics.scope import Role
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
-from tests.fakes.route_calls import CALLS, READS, Call, CallRoom
+from tests.fakes.route_calls import CALLS, LONG, READS, Call, CallRoom
 from tests.postgres.test_isolation import Owned, addressed, furnish
 
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")
@@ -58,7 +58,7 @@ async def test_at_01_every_route_that_changes_something_writes_exactly_one_line(
     api: Api, admin_dsn: str, record_property: Callable[[str, object], None]
 ) -> None:
     """AT-01: walked over the application's own routes; a new one fails until it has a request or a reason."""
-    wrong, right = [], 0
+    wrong, right, longer = [], 0, 0
     routes = sorted(route for route in api.app.state.permissions if route[0] in CHANGING)
     known = {f"{method} {path}" for method, path in routes}
     assert set(CALLS) | set(READS) <= known, f"there is no such route: {(set(CALLS) | set(READS)) - known}"
@@ -69,9 +69,10 @@ async def test_at_01_every_route_that_changes_something_writes_exactly_one_line(
         answer, lines = await called(api, admin_dsn, method, path)
         if not answer.is_success:
             wrong.append(f"{key}: {answer.status_code} {answer.text[:300]}; {HELP}")
-        elif len(lines) != 1:
+        elif len(lines) != 1 and lines != LONG.get(key):
             wrong.append(f"{key}: {len(lines)} lines {lines}; it is to write exactly one")
         else:
-            right += 1
+            right += len(lines) == 1
+            longer += len(lines) > 1
     assert wrong == [], "\n".join(wrong)
-    record_property("mutating routes with exactly one line", f"{right} of {right}")
+    record_property("mutating routes with exactly one line", f"{right} of {right + longer}")

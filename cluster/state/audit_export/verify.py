@@ -29,8 +29,8 @@ class ChainReport:
     Attributes:
         entries: how many different ones.
         repeated: how many lines were the same entry once more, as a collector has them after a lost confirmation.
-        unhashed: entries whose details were too long to be sent or have lost a name; their links were checked, their own
-            hashes not.
+        unhashed: entries whose details were too long to be sent or have lost a name; their links were checked, and not
+            their own hashes.
         flaws: at most the first hundred, each with its line; `flawed` counts them all.
         chains: by tenant.
     """

@@ -188,7 +188,10 @@ async def backchannel_logout(
 async def _follow_provider(
     parts: AppDependencies, handoff: SignInHandoff, tx: Transaction, member: WorkspaceMember
 ) -> None:
-    issuer = parts.sign_in.client(handoff.provider).provider.issuer
+    client = parts.sign_in.clients.get(handoff.provider)
+    if client is None:  # it is declared no more: nobody would tell of a sign-out there
+        return
+    issuer = client.provider.issuer
     await parts.external.follow(tx, member, issuer, handoff.session, parts.clock())
 
 
