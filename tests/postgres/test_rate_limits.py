@@ -143,8 +143,8 @@ async def test_two_replicas_let_in_exactly_as_many_as_the_limit_says_of_a_hundre
         client(redis_server.url) as one,
         client(redis_server.url) as two,
         # A hundred at once on a busy machine: it is how many are let in that is measured, not how long Valkey takes.
-        replica(app_dsn, tmp_path, one, requests=37, wait_seconds=10) as first,
-        replica(app_dsn, tmp_path, two, requests=37, wait_seconds=10) as second,
+        replica(app_dsn, tmp_path, one, requests=37, wait_seconds=5) as first,
+        replica(app_dsn, tmp_path, two, requests=37, wait_seconds=5) as second,
     ):
         here = await first.sign_in(office.emails[Role.VIEWER])
         there = second.bearing(here.headers["authorization"].removeprefix("Bearer "))
