@@ -143,7 +143,11 @@ def front_door(http: HttpSettings, place: Path) -> haproxy.FrontDoor:
     if http.tls_certificate is None:
         return door
     try:
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(http.tls_certificate, http.tls_key)
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+            http.tls_certificate,
+            http.tls_key,
+            password="",  # where one is wanted it is refused, and asked for at no terminal
+        )
     except OSError as error:  # SSLError is one
         fix = (
             "Set AOS_HTTP_TLS_CERTIFICATE to the certificate with its chain, AOS_HTTP_TLS_KEY to its key, both as PEM."

@@ -125,7 +125,7 @@ def _sign_in_parts(settings: Settings, base: Container) -> dict[str, Any]:
         "tokens": tokens,
         "sign_in": sign_in_flow(auth, tokens),
         "directories": directory_clients(auth),
-        "scim": ScimProvisioning.over(base.database, load_scim_tenants(auth.providers_file), auth.admin_email),
+        "scim": ScimProvisioning.over(base.database, load_scim_tenants(auth.providers_file)),
         "first_admin": auth.admin_email,
         "passwords": BoundedPasswordHasher(PasswordHasher()),
         "throttle": SharedThrottle(base.redis, ProcessThrottle(time.monotonic)),

@@ -127,3 +127,25 @@ async def test_only_an_administrator_of_the_tenant_makes_such_a_key(
 
 def test_every_header_of_the_front_end_begins_alike() -> None:
     assert EMAIL.lower().startswith(START)
+
+
+async def test_a_run_behind_a_service_key_has_no_more_than_its_owner_has_now(
+    api: Api, admin: httpx.AsyncClient, office: Office, admin_dsn: str
+) -> None:
+    """Also one that is resumed days later, when the key's owner may less, or nothing."""
+    key = await made_key(admin)
+    operator = office.emails[Role.OPERATOR]
+    member = await api.parts.identity.member_by_service(key, operator)
+    assert member is not None and member.role is Role.OPERATOR
+    standing = await api.parts.identity.standing(member.scope)
+    assert standing.member is not None and (standing.member.role, standing.ended) == (Role.OPERATOR, False)
+    with psycopg.connect(admin_dsn) as owner:
+        owner.execute(
+            "update memberships set role = 'viewer' where user_id = (select id from users where email = %s)",
+            (office.emails[Role.ADMIN],),
+        )
+    standing = await api.parts.identity.standing(member.scope)
+    assert standing.member is not None and (standing.member.role, standing.ended) == (Role.VIEWER, False)
+    with psycopg.connect(admin_dsn) as owner:
+        owner.execute("update users set disabled = true where email = %s", (office.emails[Role.ADMIN],))
+    assert (await api.parts.identity.standing(member.scope)).ended

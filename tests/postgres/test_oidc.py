@@ -1,6 +1,9 @@
 """Sign-in by an OpenID provider, scripted over real HTTP: who gets what, and thirty attacks of which none gets in."""
 
+import asyncio
+import base64
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -661,16 +664,48 @@ TOKENS: dict[str, dict[str, Any]] = {
     "of somebody else": {"iss": "https://evil.example"},
     "run out": {"exp": 1},
     "without an end": {"exp": None},
+    "for a year": {"exp": int(time.time()) + 31_536_000},
     "not good yet": {"nbf": 4_000_000_000},
     "of nobody": {"sub": None},
 }
 
 
-@pytest.mark.parametrize("name", [*TOKENS, "unsigned", "signed by a stranger", "garbage"])
+NESTED = base64.urlsafe_b64encode(b"[" * 3_000).decode().rstrip("=")
+
+
+@pytest.mark.parametrize("name", [*TOKENS, "unsigned", "signed by a stranger", "garbage", "nested"])
 async def test_no_other_token_lets_an_mcp_client_in(house: House, name: str) -> None:
     for_mcp(house)
     (await house.sign_in()).raise_for_status()
-    makers = {"unsigned": unsigned, "signed by a stranger": _stranger(house), "garbage": lambda claims: "a.b.c"}
+    makers = {"unsigned": unsigned, "signed by a stranger": _stranger(house)}
+    makers |= {"garbage": lambda claims: "a.b.c", "nested": lambda claims: f"a.{NESTED}.c"}
     house.corp.sign = makers.get(name)
     token = house.corp.access_token(**{"aud": f"{PUBLIC}/mcp"} | TOKENS.get(name, {}))
     assert (await call_mcp(house, token)).status_code == 401
+
+
+async def test_strangers_tokens_make_the_provider_answer_once_in_ten_seconds(house: House) -> None:
+    """Whoever sends tokens that name unknown keys, or any while the provider is away, makes us ask no more often."""
+    for_mcp(house)
+    stranger = new_key("nobody's")
+    claims = {"iss": house.corp.url, "aud": f"{PUBLIC}/mcp", "sub": "x", "exp": int(time.time()) + 60}
+    token = jwt.encode({"alg": "RS256", "kid": stranger.kid}, claims, stranger, algorithms=["RS256"])
+    house.clock.seconds += 1_000
+    house.corp.asked.clear()
+    answers = await asyncio.gather(*(call_mcp(house, token) for _ in range(20)))
+    assert {one.status_code for one in answers} <= {401, 503}
+    assert house.corp.asked.count("/keys") <= 1 and len(house.corp.asked) <= 2
+    house.clock.seconds += 11
+    await asyncio.gather(*(call_mcp(house, token) for _ in range(20)))
+    assert house.corp.asked.count("/keys") <= 2
+
+
+async def test_a_sign_in_on_its_way_ends_with_the_session_there(house: House) -> None:
+    """Between the provider's answer and whoever redeems our code."""
+    house.corp.claims["sid"] = "there-1"
+    browser = house.browser()
+    brought = house.corp.consent(await browser.depart("corp", CHALLENGE))
+    code = landed(await browser.come_back("corp", brought))["code"]
+    sent = {"logout_token": house.corp.logout_token(sid="there-1")}
+    assert (await house.api.client.post("/api/auth/oidc/corp/backchannel-logout", data=sent)).status_code == 200
+    assert (await house.redeem(code)).status_code == 401

@@ -277,7 +277,7 @@ async def ruled(app_dsn: str, tmp_path: Path, office: Office) -> AsyncIterator[A
     parts = make_parts(app_dsn, tmp_path)
     told = [ScimTenant.model_validate({"tenant": office.scope.tenant, "rules": rules})]
     other = ScimTenant.model_validate({"tenant": str(uuid4()), "rules": [{"value": "*", "workspace": "w"}]})
-    async with serve(replace(parts, scim=ScimProvisioning.over(parts.database, [*told, other], "x"))) as api:
+    async with serve(replace(parts, scim=ScimProvisioning.over(parts.database, [*told, other]))) as api:
         yield api
 
 

@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.db.postgres import Database, Row
-from cluster.state.identity.identity import IdentityStore, WorkspaceMember
+from cluster.state.identity.identity import IdentityStore, WorkspaceMember, secret_hash
 from serve_apps.http.auth.revocation import AuthenticatedCaller, CredentialEnded, RevocationWatch, revocation_event
 from tests.fakes.http import PASSWORD, Api, Clock, Office, make_parts
 from tests.fakes.listening import listening
@@ -230,3 +230,30 @@ async def test_whether_a_token_has_ended_is_asked_in_the_query_that_finds_its_me
         claims.tenant, claims.user, claims.workspace, claims.session, claims.version
     )
     assert found is not None and found.session == claims.session and counted.asked == 1
+
+
+async def test_a_session_that_is_renewed_while_it_is_ended_does_not_survive(api: Api, office: Office) -> None:
+    """Who held a refresh token and was fast outlived a sign-out everywhere: the new row was in nobody's sight."""
+    email = office.emails[Role.DEVELOPER]
+    session, identity = await login(api, email), api.parts.identity
+    known = await identity.credentials(email)
+    assert known is not None
+    named = {"user": known.user, "tenant": known.tenant}
+    new = {"hash": "n" * 64, "expires": api.parts.clock() + timedelta(days=1), "workspace": session["workspace_id"]}
+    ending: asyncio.Task[None]
+    async with api.parts.database.transaction(known.scope) as renewing:  # as `rotate` does it
+        await renewing.one(identity._sql["lock_user"], **named)
+        old = secret_hash(session["refresh_token"])
+        spent = await renewing.one(identity._sql["use_refresh"], hash=old, tenant=known.tenant, now=api.parts.clock())
+        assert spent is not None
+
+        async def end() -> None:
+            async with api.parts.database.transaction(known.scope) as tx:
+                await identity.end_all(tx, known.tenant, known.user)
+
+        ending = asyncio.create_task(end())
+        await asyncio.sleep(0.3)
+        await renewing.run(identity._sql["keep_refresh"], **named, **new, family=spent["family"])
+    await ending
+    found = await identity.member_by_token(known.tenant, known.user, None, session=str(spent["family"]), version=0)
+    assert found is None

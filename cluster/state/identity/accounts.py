@@ -95,6 +95,7 @@ class AccountStore(SqlStore, queries="identity.sql"):
         if disabled is not None:
             await tx.run(self._sql["disable"], **named, disabled=disabled)
             if disabled:
+                await tx.one(self._sql["lock_user"], **named)
                 await tx.run(self._sql["end_sessions"], **named)
         return await self._require_user(tx, scope, user)
 
@@ -108,6 +109,7 @@ class AccountStore(SqlStore, queries="identity.sql"):
         found = await self._require_other_user(tx, scope, user)
         named = {"user": user, "tenant": scope.tenant}
         await tx.run(self._sql["reset_password"], **named, hash=password_hash)
+        await tx.one(self._sql["lock_user"], **named)
         await tx.run(self._sql["end_sessions"], **named)
         keys = await tx.all(self._sql["keys_of_user"], **named)
         revoked = [key for key in keys if key["meanwhile"] and not keep_keys]
@@ -117,7 +119,9 @@ class AccountStore(SqlStore, queries="identity.sql"):
     async def sign_out(self, tx: Transaction, scope: Scope, user: str) -> None:
         """End every session of a user, access tokens included; API keys go on. Errors as for `change_user`."""
         await self._require_other_user(tx, scope, user)
-        await tx.run(self._sql["end_sessions"], user=user, tenant=scope.tenant)
+        named = {"user": user, "tenant": scope.tenant}
+        await tx.one(self._sql["lock_user"], **named)
+        await tx.run(self._sql["end_sessions"], **named)
 
     async def leave(self, tx: Transaction, scope: Scope, user: str) -> None:
         """Take somebody out of the workspace; what they made stays, and so does their account. Their access tokens end.

@@ -97,10 +97,12 @@ class ProviderLogout:
     """A provider's word that somebody has signed out there.
 
     Attributes:
+        provider: its name here.
         subject, session: whose sessions end; all of a subject's where no session is named. One may be empty.
         at: the moment of it; what began later is not meant.
     """
 
+    provider: str
     issuer: str
     subject: str
     session: str
@@ -217,6 +219,8 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
 
     async def log_out(self, tx: Transaction, tenant: TenantId, said: ProviderLogout) -> list[UserId]:
         """End the logins that a provider means, access tokens included; whose they were."""
-        named = {"issuer": said.issuer, "subject": said.subject, "session": said.session, "at": said.at}
-        rows = await tx.all(self._sql["log_out"], tenant=tenant, **named)
+        named = {"tenant": tenant, "issuer": said.issuer, "session": said.session}
+        await tx.all(self._sql["lock_meant"], **named, at=said.at)
+        await tx.run(self._sql["drop_handoffs"], **named, subject=said.subject, provider=said.provider)
+        rows = await tx.all(self._sql["log_out"], **named, subject=said.subject, at=said.at)
         return [UserId(str(row["user_id"])) for row in rows]

@@ -85,6 +85,21 @@ values (%(family)s, %(tenant)s, %(user)s, %(issuer)s, %(session)s, %(now)s);
 delete from provider_sessions p where p.tenant_id = %(tenant)s and p.user_id = %(user)s
   and not exists (select from refresh_tokens r where r.family = p.family and r.tenant_id = p.tenant_id);
 
+-- lock_meant: Who renews a session that is meant, and who ends it, wait for each other.
+select u.id from users u where u.tenant_id = %(tenant)s and u.id in (
+    select p.user_id from provider_sessions p
+    where p.tenant_id = %(tenant)s and p.issuer = %(issuer)s and p.began_at <= %(at)s
+      and (%(session)s = '' or p.session = %(session)s))
+order by u.id for no key update;
+
+-- drop_handoffs: Sign-ins on their way that are meant: nobody redeems them.
+delete from sign_in_handoffs h
+where h.tenant_id = %(tenant)s and h.provider = %(provider)s
+  and (%(session)s = '' or h.provider_session = %(session)s)
+  and (%(subject)s = '' or exists (
+      select from external_accounts x where x.tenant_id = h.tenant_id and x.user_id = h.user_id
+        and x.issuer = %(issuer)s and x.subject = %(subject)s));
+
 -- log_out: End the logins of a provider's session, or of all of its subject's; one that began later is not meant.
 with meant as (
     select p.family from provider_sessions p

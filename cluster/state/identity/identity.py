@@ -151,7 +151,20 @@ class IdentityStore(SqlStore, queries="identity.sql"):
             row = await tx.one(self._sql["member"], **named, workspace=scope.workspace, **_ANY)
             given = {"session": shown if kind == "session" else None, "key": None if kind == "session" else shown}
             ended = await tx.only(self._sql["credential_ended"], **named, **given) if kind else {"ended": False}
-        return Standing(None if row is None else _as_member(row), ended["ended"])
+            member = None if row is None else _as_member(row)
+            if kind == "service" and member is not None:
+                least = await self._least_of_service(tx, scope, shown)
+                return Standing(replace(member, role=least_role(member.role, *least)), ended["ended"] or not least)
+        return Standing(member, ended["ended"])
+
+    async def _least_of_service(self, tx: Transaction, scope: Scope, key: str) -> tuple[Role, ...]:
+        """What a service key and its owner may; nothing where either is gone."""
+        owner = await tx.one(self._sql["key_owner"], key=key, tenant=scope.tenant)
+        if owner is None:
+            return ()
+        whom = {"user": owner["user_id"], "tenant": scope.tenant, "workspace": scope.workspace}
+        row = await tx.one(self._sql["member"], **whom, **_ANY)
+        return () if row is None else (Role(owner["role"]), Role(row["role"]))
 
     async def member_by_token(
         self, tenant: TenantId, user: UserId, workspace: WorkspaceId | None, session: str, version: int
@@ -188,7 +201,7 @@ class IdentityStore(SqlStore, queries="identity.sql"):
         They have no more rights than both, none across the tenant, and their own groups.
         """
         owner = await self.member_by_key(secret)
-        if owner is None or not owner.may_impersonate:
+        if owner is None or not owner.may_impersonate or owner.must_change_password:
             return None
         async with self._db.transaction(_tenant_scope(owner.tenant)) as tx:
             found = await tx.one(self._sql["user_by_email"], email=email, tenant=owner.tenant)
@@ -226,6 +239,7 @@ class IdentityStore(SqlStore, queries="identity.sql"):
             raise SignInAgain
         tenant, member, reused = found["tenant_id"], None, 0
         async with self._db.transaction(_tenant_scope(tenant)) as tx:
+            await tx.one(self._sql["lock_user"], user=found["user_id"], tenant=tenant)
             spent = await tx.one(self._sql["use_refresh"], hash=old, tenant=tenant, now=now)
             if spent is None:
                 reused = await tx.run(self._sql["end_reused"], hash=old, tenant=tenant)
@@ -242,10 +256,12 @@ class IdentityStore(SqlStore, queries="identity.sql"):
 
     async def end(self, tx: Transaction, member: WorkspaceMember, token: str) -> None:
         """End the session that a refresh token (its hash) belongs to: its refresh tokens and access tokens."""
+        await tx.one(self._sql["lock_user"], user=member.user, tenant=member.tenant)
         await tx.run(self._sql["end_session"], hash=token, tenant=member.tenant)
 
     async def end_all(self, tx: Transaction, tenant: TenantId, user: UserId) -> None:
         """End every session of a user."""
+        await tx.one(self._sql["lock_user"], user=user, tenant=tenant)
         await tx.run(self._sql["end_sessions"], user=user, tenant=tenant)
 
     async def change_password(self, tx: Transaction, member: WorkspaceMember, password_hash: str) -> None:

@@ -34,12 +34,18 @@ select exists (select from refresh_tokens r where r.family = %(session)s::uuid
 select id, role, workspace_id, may_impersonate, coalesce(last_used_at < now() - interval '1 minute', true) as unwritten from api_keys
 where id = %(key)s and tenant_id = %(tenant)s and revoked_at is null;
 
+-- key_owner: Whose a living API key is, and what it may.
+select user_id, role from api_keys where id = %(key)s and tenant_id = %(tenant)s and revoked_at is null;
+
 -- touch_key: Write down that a key was used.
 update api_keys set last_used_at = now() where id = %(key)s and tenant_id = %(tenant)s;
 
 -- set_password: A new password; it was chosen by its owner.
 update users set password_hash = %(hash)s, must_change_password = false
 where id = %(user)s and tenant_id = %(tenant)s;
+
+-- lock_user: Who renews a session and who ends it wait for each other: what the one writes the other has to see.
+select id from users where id = %(user)s and tenant_id = %(tenant)s for no key update;
 
 -- end_sessions: Every session of a user ends; it is remembered until its tokens would have run out.
 update refresh_tokens set ended_at = now()

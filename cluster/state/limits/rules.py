@@ -84,6 +84,7 @@ class LimitedCaller:
         user: None for the system itself.
         key: the API key that was shown, by its id.
         groups: by their names.
+        by_service: the key is a front end's, all of whose people have what the settings say of each caller.
     """
 
     tenant: TenantId
@@ -91,6 +92,7 @@ class LimitedCaller:
     user: UserId | None = None
     key: str | None = None
     groups: tuple[str, ...] = ()
+    by_service: bool = False
 
     @classmethod
     def of_scope(cls, scope: Scope, key: str | None = None) -> "LimitedCaller":
@@ -188,7 +190,7 @@ def default_rule(caller: LimitedCaller, resource: LimitedResource, settings: Lim
         return None
     amount = int(getattr(settings, resource, 0))
     window = LimitWindow.AT_ONCE if resource in AT_ONCE else LimitWindow.MINUTE
-    subject = caller.key or caller.user
+    subject = caller.user if caller.by_service else caller.key or caller.user
     return LimitRule(resource, None, subject, Decimal(amount), window) if amount and subject else None
 
 

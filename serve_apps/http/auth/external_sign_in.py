@@ -41,7 +41,8 @@ async def tenant_of(parts: AppDependencies, source: SignInSource) -> TenantId:
     if source.tenant is not None:
         return TenantId(str(source.tenant))
     known = await parts.identity.credentials(parts.first_admin)
-    if known is None:
+    member = None if known is None else await parts.identity.member(known.tenant, known.user)
+    if known is None or member is None or not member.first_tenant:  # the address may be anybody's by now
         raise ProviderUnavailable(f"{source.name}: whose people these are is not known; set its tenant")
     return known.tenant
 

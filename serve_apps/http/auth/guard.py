@@ -16,9 +16,15 @@ from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.limits.rules import LimitedResource
 from serve_apps.agents.intake.rights import NoMember
 from serve_apps.http.auth.external_sign_in import tenant_of
-from serve_apps.http.auth.impersonation import ImpersonationRefused, UnknownPerson, forwarded_email, names_person
+from serve_apps.http.auth.impersonation import (
+    ImpersonationRefused,
+    UnknownPerson,
+    credential_with_person,
+    forwarded_email,
+    names_person,
+)
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
-from serve_apps.http.auth.permissions import AccessRule, RouteKey, access_rule, check_access
+from serve_apps.http.auth.permissions import EVERYONE, AccessRule, RouteKey, access_rule, check_access
 from serve_apps.http.auth.request_limits import (
     admit_member,
     admit_stranger,
@@ -81,7 +87,7 @@ class GuardedRoute(APIRoute):
             member = request.state.member = entry.member
 
             async def watched(request: Request) -> Response:
-                response = await _while_held(handler(request), parts_of(request).watch, entry, path)
+                response = await _while_held(handler(request), parts_of(request).watch, entry, access)
                 tell_limit(request, response)
                 # What goes on after this must not outlive the credential that began it.
                 return WatchedResponse(response, parts_of(request).watch, entry) if is_streaming(response) else response
@@ -98,10 +104,13 @@ class GuardedRoute(APIRoute):
 
 
 async def _while_held(
-    handling: Coroutine[Any, Any, Response], watch: RevocationWatch, entry: AuthenticatedCaller, path: str
+    handling: Coroutine[Any, Any, Response], watch: RevocationWatch, entry: AuthenticatedCaller, access: AccessRule
 ) -> Response:
-    """The answer, unless the credential that asked for it ends before it is there. Raises CredentialEnded."""
-    if path == PASSWORD_ROUTE:  # which ends it itself
+    """The answer, unless the credential that asked for it ends before it is there. Raises CredentialEnded.
+
+    What changes something is carried out to its end once it was let in: half of it would be nobody's wish.
+    """
+    if access.roles != EVERYONE or access.person:
         return await handling
     async with first_of(handling, watch.ended(entry)) as (answering, _):
         if not answering.done():
@@ -157,13 +166,14 @@ async def authorize_caller(
     audited. RateLimited: too many, which is told again for a second without a look at the database.
     """
     workspace = connection.headers.get("x-workspace")
+    shown = credential_with_person(credential, connection.headers)
     if limited_as is not None:
-        parts.limits.refuse_known(credential, workspace, limited_as)
+        parts.limits.refuse_known(shown, workspace, limited_as)
     entry = await _authenticate_credential(parts, credential, workspace, key[1])
     if names_person(connection.headers):
-        entry = await _act_for_person(connection, parts, entry, key)
+        entry = await _act_for_person(connection, parts, entry, key, limited_as)
     member = entry.member
-    await admit_member(connection, parts, member, limited_as, credential)
+    await admit_member(connection, parts, member, limited_as, shown)
     if member.must_change_password and key[1] != PASSWORD_ROUTE:
         raise PasswordChangeRequired
     try:
@@ -178,7 +188,11 @@ async def authorize_caller(
 
 
 async def _act_for_person(
-    connection: HTTPConnection, parts: AppDependencies, entry: AuthenticatedCaller, key: RouteKey
+    connection: HTTPConnection,
+    parts: AppDependencies,
+    entry: AuthenticatedCaller,
+    key: RouteKey,
+    limited_as: LimitedResource | None,
 ) -> AuthenticatedCaller:
     """The person whom the headers name, in place of the key that acts for them.
 
@@ -192,6 +206,7 @@ async def _act_for_person(
         if member is None:
             raise UnknownPerson
     except Forbidden as error:
+        await admit_member(connection, parts, entry.member, limited_as)  # a refusal is a line of the trail
         await audit_denial(parts, entry.member, f"{key[0]} {key[1]}", connection.url.path, error)
         raise
     return AuthenticatedCaller(member, entry.credential, look)

@@ -48,6 +48,11 @@ def forwarded_email(headers: Headers) -> str:
     return email
 
 
+def credential_with_person(credential: str, headers: Headers) -> str:
+    """What tells callers apart who show the same key for different people."""
+    return f"{credential} {headers[EMAIL].strip().lower()[:LONGEST_EMAIL]}" if EMAIL in headers else credential
+
+
 def forwarded_chat(headers: Headers, member: WorkspaceMember) -> str | None:
     """The front end's name for the conversation, where it acts for a person; among theirs alone it means something."""
     chat = headers.get(CHAT, "")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Database
 from cluster.state.identity.groups import GroupStore
-from cluster.state.identity.identity import IdentityStore, WorkspaceMember
+from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.identity.provisioned_groups import ProvisionedGroupStore
 from cluster.state.identity.provisioned_people import ProvisionedPeopleStore, ProvisionedRule
 from configs.sign_in_providers import ScimTenant
@@ -17,28 +17,24 @@ class ScimProvisioning:
     """People and groups by SCIM.
 
     Attributes:
-        tenants: what belonging to groups gives, by tenant.
-        first_admin: in whose tenant rules hold that name none.
+        tenants: what belonging to groups gives, by tenant; what names none is about the first tenant.
     """
 
     people: ProvisionedPeopleStore
     groups: ProvisionedGroupStore
-    identity: IdentityStore
     tenants: Sequence[ScimTenant]
-    first_admin: str
 
     @classmethod
-    def over(cls, database: Database, tenants: Sequence[ScimTenant], first_admin: str) -> "ScimProvisioning":
+    def over(cls, database: Database, tenants: Sequence[ScimTenant]) -> "ScimProvisioning":
         """Over this database."""
         groups = ProvisionedGroupStore(database, GroupStore(database))
-        return cls(ProvisionedPeopleStore(database), groups, IdentityStore(database), tenants, first_admin)
+        return cls(ProvisionedPeopleStore(database), groups, tenants)
 
     async def rules(self, me: WorkspaceMember) -> list[ProvisionedRule]:
         """Those of the caller's tenant."""
         found = [one for one in self.tenants if one.tenant is not None and str(one.tenant) == me.tenant]
         if unnamed := [one for one in self.tenants if one.tenant is None]:
-            first = await self.identity.credentials(self.first_admin)
-            found += unnamed if first is not None and first.tenant == me.tenant else []
+            found += unnamed if me.first_tenant else []
         return [
             ProvisionedRule(
                 rule.value.strip().lower(),

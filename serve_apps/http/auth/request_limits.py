@@ -53,7 +53,9 @@ def class_of(key: RouteKey, access: AccessRule, streams: bool = False) -> Limite
 
 def caller_of(member: WorkspaceMember) -> LimitedCaller:
     """Whom rules are about."""
-    return LimitedCaller(member.tenant, member.workspace, member.user, member.key, member.groups)
+    return LimitedCaller(
+        member.tenant, member.workspace, member.user, member.key, member.groups, by_service=member.by_service
+    )
 
 
 def client_address(connection: HTTPConnection, parts: AppDependencies) -> str:

@@ -66,7 +66,7 @@ OFFERS: Final[Mapping[str, Offer]] = {
         ),
         more=(
             "link Add documents", "button Process again", "button Delete …", "button Link",
-            "combobox Agent to link it to",
+            "combobox Agent to link it to", "textbox Who may see it*", "button Change",
         ),
         sometimes=("button Unlink",),
     ),
@@ -137,7 +137,7 @@ OFFERS: Final[Mapping[str, Offer]] = {
         more=(
             "button Save", "button Restart it", "link Add a connection", "link Add somebody", "button Make the key",
             "link Add a credential", "link Add a schedule", "button Run now", "button Pause", "button Delete",
-            "button Show", "button Make the workspace", "button Make the tenant",
+            "button Show", "button Make the workspace", "button Make the tenant", "button Set it",
         ),
         sometimes=(
             "button Discard", "button Take back", "button Restart now", "button Revoke", "button Test",

@@ -8,8 +8,10 @@ from typing import Any
 from joserfc.jwk import KeySet
 
 from configs.sign_in_providers import OidcProvider
-from serve_apps.http.auth.oidc.id_token import LEEWAY_SECONDS, LONGEST, signed_claims
+from serve_apps.http.auth.oidc.id_token import LEEWAY_SECONDS, LONGEST, is_name, is_number, signed_claims
 from serve_apps.http.auth.sign_in_problems import SignInRefused
+
+LONGEST_SECONDS = 86_400  # of a token: a sign-out does not end it
 
 
 def claimed_issuer(token: str) -> str:
@@ -19,7 +21,7 @@ def claimed_issuer(token: str) -> str:
     payload = token.split(".")[1]
     try:
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     return str(claims.get("iss", "")) if isinstance(claims, dict) else ""
 
@@ -45,9 +47,9 @@ def _wrong(claims: Mapping[str, Any], provider: OidcProvider, resource: str, now
         return "aud: it is for somebody else"
     if "nonce" in claims or "events" in claims:
         return "it is no access token"
-    for name, sign in (("exp", -1), ("nbf", 1)):
-        value = claims.get(name, None if name == "exp" else now)
-        if not isinstance(value, int | float) or isinstance(value, bool) or sign * (value - now) > LEEWAY_SECONDS:
-            return f"{name}: it is not good now"
-    subject = claims.get("sub")
-    return None if isinstance(subject, str) and 0 < len(subject) <= 255 else "sub: it names nobody"
+    ends, begins = claims.get("exp"), claims.get("nbf", now)
+    if not is_number(ends) or not now < ends + LEEWAY_SECONDS <= now + LONGEST_SECONDS:
+        return "exp: it has run out, or is good for longer than a day"
+    if not is_number(begins) or begins > now + LEEWAY_SECONDS:
+        return "nbf: it is not good yet"
+    return None if is_name(claims.get("sub")) else "sub: it names nobody"

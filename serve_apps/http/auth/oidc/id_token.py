@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from joserfc import jwt
 from joserfc.errors import JoseError
@@ -13,6 +13,7 @@ from serve_apps.http.auth.sign_in_problems import SignInRefused
 
 LEEWAY_SECONDS = 60
 OLDEST_SECONDS = 600  # since it was issued: it comes straight from the provider
+LONGEST_NAME = 255
 LONGEST = 64 * 1024  # characters of a token
 
 
@@ -83,7 +84,7 @@ def wrong_origin(claims: Mapping[str, Any], issuer: str, client_id: str) -> str 
 def _wrong_answer(claims: Mapping[str, Any], expected: ExpectedToken) -> str | None:
     """Why it is no answer to a sign-in."""
     subject = claims.get("sub")
-    if not isinstance(subject, str) or not 0 < len(subject) <= 255 or not subject.isprintable():
+    if not is_name(subject):
         return "sub: it names nobody"
     if claims.get("nonce") != expected.nonce:
         return "nonce: it answers another sign-in"
@@ -94,7 +95,7 @@ def wrong_time(claims: Mapping[str, Any], now: float) -> str | None:
     """Why it is not of now."""
     for name in ("exp", "iat", "nbf"):
         value = claims.get(name)
-        if (value is None and name != "nbf") or (value is not None and not _is_number(value)):
+        if (value is None and name != "nbf") or (value is not None and not is_number(value)):
             return f"{name}: it is no time"
     if claims["exp"] + LEEWAY_SECONDS <= now:
         return "exp: it has run out"
@@ -105,5 +106,11 @@ def wrong_time(claims: Mapping[str, Any], now: float) -> str | None:
     return None
 
 
-def _is_number(value: object) -> bool:
+def is_name(value: object) -> bool:
+    """True for what names somebody or a session: it can be stored and shown."""
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable()
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """True for a moment as tokens have it; no infinity, and nothing that is none."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12

@@ -8,11 +8,10 @@ from joserfc.jwk import KeySet
 
 from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider
-from serve_apps.http.auth.oidc.id_token import LEEWAY_SECONDS, signed_claims, wrong_origin, wrong_time
+from serve_apps.http.auth.oidc.id_token import LEEWAY_SECONDS, is_name, signed_claims, wrong_origin, wrong_time
 from serve_apps.http.auth.sign_in_problems import SignInRefused
 
 EVENT: Final = "http://schemas.openid.net/event/backchannel-logout"
-LONGEST_NAME: Final = 255
 
 
 def verify_logout_token(token: str, keys: KeySet, provider: OidcProvider, now: float) -> ProviderLogout:
@@ -29,7 +28,7 @@ def verify_logout_token(token: str, keys: KeySet, provider: OidcProvider, now: f
     if wrong is not None:
         raise SignInRefused(wrong)
     at = datetime.fromtimestamp(claims["iat"] + LEEWAY_SECONDS, UTC)
-    return ProviderLogout(provider.issuer, str(claims.get("sub", "")), str(claims.get("sid", "")), at)
+    return ProviderLogout(provider.name, provider.issuer, str(claims.get("sub", "")), str(claims.get("sid", "")), at)
 
 
 def _wrong(claims: Mapping[str, Any]) -> str | None:
@@ -39,7 +38,7 @@ def _wrong(claims: Mapping[str, Any]) -> str | None:
     if "nonce" in claims:  # so that no ID token is one
         return "nonce: a logout token has none"
     names = [claims[name] for name in ("sub", "sid") if name in claims]
-    if not names or not all(isinstance(one, str) and 0 < len(one) <= LONGEST_NAME for one in names):
+    if not names or not all(is_name(one) for one in names):
         return "sub, sid: it names nobody"
     if not isinstance(claims.get("jti"), str):
         return "jti: it has no name"

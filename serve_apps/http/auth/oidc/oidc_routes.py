@@ -21,8 +21,7 @@ from serve_apps.http.auth.claimed_rights import claimed_person, claimed_rights
 from serve_apps.http.auth.external_sign_in import admit, record_refusal, tenant_of
 from serve_apps.http.auth.guard import GuardedRoute, Its
 from serve_apps.http.auth.login_routes import check_login_scope, start_session
-from serve_apps.http.auth.oidc.id_token import LONGEST
-from serve_apps.http.auth.oidc.logout_token import LONGEST_NAME
+from serve_apps.http.auth.oidc.id_token import LONGEST, is_name
 from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, CONSOLE_PATH, HANDOFF_SECONDS, SignInAttempt
 from serve_apps.http.auth.permissions import PUBLIC
 from serve_apps.http.auth.sign_in_problems import LogoutRefused, ProviderUnavailable, SignInRefused
@@ -171,11 +170,11 @@ async def backchannel_logout(
     """
     client = parts.sign_in.client(provider)
     address = f"logout {request.client.host if request.client else ''}"
-    await parts.throttle.check(address)
     try:
         said = await client.logout_of(logout_token, parts.clock().timestamp())
         tenant = await tenant_of(parts, client.provider)
-    except SignInRefused as refused:
+    except SignInRefused as refused:  # what is right comes through, whoever sends rubbish from beside it
+        await parts.throttle.check(address)
         await parts.throttle.failed(address)
         raise LogoutRefused(str(refused)) from refused
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
@@ -209,7 +208,7 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
         found = await admit(parts, tx, tenant, of, person, rights)
         ends = now + timedelta(seconds=HANDOFF_SECONDS)
-        there = str(claims.get("sid", ""))[:LONGEST_NAME]
+        there = claims["sid"] if is_name(claims.get("sid")) else ""
         handoff = SignInHandoff(secret_hash(ours), found.user, attempt.challenge, of.name, ends, there)
         await parts.external.keep(tx, tenant, handoff, now)
     if not found.granted:

@@ -1,5 +1,6 @@
 """An OpenID provider as this program asks it: its discovery document, its keys, and tokens for a code."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -63,14 +64,26 @@ class OidcProviderClient:
         self._clock, self._transport = clock, transport
         self._metadata: _Known | None = None
         self._keys: _Known | None = None
+        self._asking, self._tried = asyncio.Lock(), {"metadata": -AGAIN_SECONDS, "keys": -AGAIN_SECONDS}
 
     async def metadata(self) -> ProviderMetadata:
         """Raises ProviderUnavailable: it does not answer, or not as an OpenID provider."""
+        async with self._asking:
+            return await self._known_metadata()
+
+    async def _known_metadata(self) -> ProviderMetadata:
         if self._metadata is None or self._clock() - self._metadata.at > KNOWN_SECONDS:
+            self._try_now("metadata", "discovery")
             found = await self._fetch_json(self.provider.issuer.rstrip("/") + DISCOVERY)
             self._metadata = _Known(self._read_metadata(found), self._clock())
         value: ProviderMetadata = self._metadata.value
         return value
+
+    def _try_now(self, what: str, where: str) -> None:
+        """Whoever knocks makes nobody ask more often. Raises ProviderUnavailable: it did not answer a moment ago."""
+        if self._clock() - self._tried[what] < AGAIN_SECONDS:
+            raise self._unavailable(where, "it did not answer a moment ago")
+        self._tried[what] = self._clock()
 
     async def authorization_url(
         self, redirect_uri: str, state: str, nonce: str, verifier: str, *, asks: bool = False
@@ -141,13 +154,15 @@ class OidcProviderClient:
         return found
 
     async def _key_set(self, rotated: bool = False) -> KeySet:
-        """Its public keys; with `rotated` asked for anew, though not more often than every ten seconds."""
-        oldest = AGAIN_SECONDS if rotated else KNOWN_SECONDS
-        if self._keys is None or self._clock() - self._keys.at > oldest:
-            found = await self._fetch_json((await self.metadata()).jwks_uri)
-            self._keys = _Known(_signing_keys(found), self._clock())
-        value: KeySet = self._keys.value
-        return value
+        """Its public keys; with `rotated` asked for anew, though not more often than every ten seconds, by anybody."""
+        async with self._asking:
+            oldest = AGAIN_SECONDS if rotated else KNOWN_SECONDS
+            if self._keys is None or self._clock() - self._keys.at > oldest:
+                metadata = await self._known_metadata()
+                self._try_now("keys", metadata.jwks_uri)
+                self._keys = _Known(_signing_keys(await self._fetch_json(metadata.jwks_uri)), self._clock())
+            value: KeySet = self._keys.value
+            return value
 
     def _read_metadata(self, found: Mapping[str, Any]) -> ProviderMetadata:
         if found.get("issuer") != self.provider.issuer:
