@@ -1,7 +1,11 @@
-"""One tenant at ten times its limit: what it takes from the answers of the others."""
+"""One tenant at ten times its limit: what it takes from the answers of the others.
+
+A ratio that wants a quiet machine, so no part of `make test`; `make test-access` runs it.
+"""
 
 import asyncio
 import json
+import statistics
 import subprocess
 import sys
 import time
@@ -96,13 +100,12 @@ async def test_others_answers_are_hardly_slower_while_a_tenant_is_at_ten_times_i
         rounds = [await times(port, quiet, SECONDS) for _ in range(ROUNDS)]
         told = json.loads((await flood.communicate())[0])
     ratios = [round(p95(busy) / p95(idle), 2) for idle, busy in rounds]
-    best = rounds[ratios.index(min(ratios))]
-    record_property("others' p95 / idle", min(ratios))
+    middle = rounds[ratios.index(statistics.median(ratios))]
+    record_property("others' p95 / idle", statistics.median(ratios))
     record_property("others' p95 / idle, each round", ratios)
-    record_property("others' p95 idle and beside the flood (ms)", [round(p95(one) * 1000, 1) for one in best])
+    record_property("others' p95 idle and beside the flood (ms)", [round(p95(one) * 1000, 1) for one in middle])
     record_property("answers of who floods", told)
     print(ratios, [round(p95(one) * 1000, 1) for pair in rounds for one in pair], told)
     assert told["429"] > 0.4 * rate * SECONDS * ROUNDS
     assert told["200"] <= 1.3 * LIMIT_A_MINUTE * (1 + ROUNDS * SECONDS / 60)
-    # The best of some rounds: whatever else this machine does only adds.
-    assert min(ratios) <= BOUND
+    assert statistics.median(ratios) <= BOUND
