@@ -1,7 +1,8 @@
 """A valid request to every route that changes something, for tests that walk over all of them.
 
 A new route finds its place in `CALLS`: what to send, or a function that makes ready what the route wants and says what
-to send; or, where it only reads, in `READS`, with the reason. Identifiers in paths come from tests/postgres/
+to send; or, where it only reads, in `READS`, and where it writes as many lines as there are objects, or whoever carries
+it out writes the line, in `LINES_ELSEWHERE`, with the reason. Identifiers in paths come from tests/postgres/
 test_isolation.py's `Owned`; a call may name others.
 """
 
@@ -331,7 +332,7 @@ CALLS: dict[str, Call | Prepared] = {
 
 _RUNS = "the run that it begins is a line when it ends (agent.execute), written by whoever carries it out"
 _LOOKS = "it only reads"
-# Routes that write no line of their own, and why.
+# Routes that change nothing, and why they are no GET.
 READS: dict[str, str] = {
     "POST /api/ask": _LOOKS,
     "POST /api/documents/search": _LOOKS,
@@ -340,23 +341,26 @@ READS: dict[str, str] = {
     "POST /api/tables/picture": _LOOKS,
     "POST /api/tables/query": _LOOKS,
     "POST /v1/embeddings": _LOOKS,
-    "POST /api/chat/{agent_id}": _RUNS,
-    "POST /api/v1/agents/process": _RUNS,
-    "POST /v1/agent/chat": _RUNS,
-    "POST /v1/chat/completions": _RUNS,
-    "POST /api/runs/{run_id}/resume": _RUNS,
     "POST /api/runs/{run_id}/replay": "it reads a run again, and nothing is called or changed",
-    "POST /api/runs/{run_id}/cancel": "the orchestrator that ends the run writes the line (run.cancel)",
-    "POST /api/auth/login/ad": "it begins a session as /api/auth/login does; tests/postgres/test_ldap.py",
-    "POST /api/auth/oidc/{provider}/backchannel-logout": "a line for each who is out; tests/postgres/test_oidc.py",
-    "POST /api/retention/run": "a line for what went in each workspace; tests/postgres/test_retention.py",
-    "POST /api/erasures/replay": "a line for each erasure that is done again; tests/postgres/test_http_erasures.py",
     "POST /api/erasures/{erasure_id}/probe": _LOOKS,
     "POST /scim/v2/.search": _LOOKS,
     "POST /scim/v2/Users/.search": _LOOKS,
     "POST /scim/v2/Groups/.search": _LOOKS,
     "POST /mcp": "its tools read; tests/postgres/test_mcp_server.py",
-    "POST /api/skills/mcp:discover": "without `add` it looks; with it, tests/postgres/test_mcp_server.py",
+}
+# Routes that change something and are not called here: a line for each object, or one that is written elsewhere.
+LINES_ELSEWHERE: dict[str, str] = {
+    "POST /api/chat/{agent_id}": _RUNS,
+    "POST /api/v1/agents/process": _RUNS,
+    "POST /v1/agent/chat": _RUNS,
+    "POST /v1/chat/completions": _RUNS,
+    "POST /api/runs/{run_id}/resume": _RUNS,
+    "POST /api/runs/{run_id}/cancel": "the orchestrator that ends the run writes the line (run.cancel)",
+    "POST /api/auth/login/ad": "it begins a session as /api/auth/login does; tests/postgres/test_ldap.py",
+    "POST /api/auth/oidc/{provider}/backchannel-logout": "a line for each who is out; tests/postgres/test_oidc.py",
+    "POST /api/retention/run": "a line for what went in each workspace; tests/postgres/test_retention.py",
+    "POST /api/erasures/replay": "a line for each erasure that is done again; tests/postgres/test_http_erasures.py",
+    "POST /api/skills/mcp:discover": "a line where `add` finds something new; tests/postgres/test_mcp_server.py",
 }
 # Routes that write more, by their lines: what is cut off in between must not be in the trail as done.
 LONG: dict[str, list[str]] = {"POST /api/erasures": ["erasure.begin", "erasure.finish"]}

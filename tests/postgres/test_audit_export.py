@@ -6,14 +6,17 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
+from cluster.state.audit_export.chain import ChainedEntry
 from cluster.state.audit_export.cursors import AuditCursors
+from cluster.state.audit_export.exporter import AuditExporter, PlacedSink
 from cluster.state.audit_export.sinks import CollectorAway
 from cluster.state.audit_export.verify import verify_lines
 from cluster.state.db.postgres import Database
@@ -172,3 +175,37 @@ async def test_details_that_the_collector_would_cut_are_left_out_and_the_chain_s
     report = verify_lines(rsyslog.lines())
     assert (report.intact, report.entries, report.unhashed) == (True, 3, 1)
     assert max(map(len, rsyslog.lines())) < 4_096
+
+
+@dataclass
+class FarCollector:
+    """Takes its time, and then is away; or has everything at once."""
+
+    away: float = 0
+    tenants: set[str] = field(default_factory=set)
+
+    async def send(self, tenant: str, entries: Sequence[ChainedEntry]) -> None:
+        if self.away:
+            await asyncio.sleep(self.away)
+            raise CollectorAway("nobody answers")
+        self.tenants.add(tenant)
+
+
+async def test_a_collector_that_is_away_for_many_tenants_does_not_keep_the_next_one_waiting(
+    store: Database, admin_dsn: str
+) -> None:
+    """Each failure waits a second, so that there is always a tenant whose turn at the first it is."""
+    offices = [open_office(admin_dsn).scope for _ in range(12)]
+    away, there = FarCollector(0.8), FarCollector()
+    sinks = {"first": PlacedSink(away, "otlp"), "second": PlacedSink(there, "otlp")}
+    running = AuditExporter(AuditCursors(store), sinks, SOON, owner="one")
+    await AuditLoad(store, offices[:8]).write(1)
+    await running.open()
+    await asyncio.sleep(1)
+    await AuditLoad(store, offices[8:]).write(1)
+    try:
+        async with asyncio.timeout(8):
+            while len(there.tenants) < len(offices):  # noqa: ASYNC110 -- the exporter sends meanwhile
+                await asyncio.sleep(0.05)
+    finally:
+        await running.close()

@@ -1,10 +1,12 @@
 """Readers that scanned documents inherit from their folder, over real scans."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from cluster.basics.scope import Role
@@ -124,3 +126,91 @@ async def test_only_administrators_change_them_and_only_below_the_base(
     for readers in (["everybody"], ["group:unknown"], ["user:"]):
         assert (await admin.put(PATH, json={"path": "legal", "readers": readers})).status_code in (404, 422)
     assert (await admin.get(PATH)).json() == {"items": []}
+
+
+MANY = """
+insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type)
+select 'd' || to_char(n, 'FM000000'), %s, %s, %s || n || '.txt', n || '.txt', 'text', 'folder'
+from generate_series(1, 1200) n
+"""
+
+
+async def test_a_dry_run_waits_for_nobody_and_says_what_nested_rules_leave(
+    admin: httpx.AsyncClient, office: Office, worker: Bench, place: Path, admin_dsn: str
+) -> None:
+    await group(admin, "legal")
+    await scan(worker, office, place)
+    await change(admin, "legal/court", "role:admin")
+    with psycopg.connect(admin_dsn) as ingesting:
+        ingesting.execute("select 1 from workspaces where id = %s for no key update", (office.scope.workspace,))
+        async with asyncio.timeout(5):
+            assert (await change(admin, ".", "group:legal", dry_run=True))["documents_changed"] == 3
+            assert (await change(admin, "legal", "group:legal", dry_run=True))["documents_changed"] == 1
+            assert (await change(admin, "legal/court", "role:admin", dry_run=True))["documents_changed"] == 0
+            assert (await change(admin, "legal/court", dry_run=True))["documents_changed"] == 1
+    assert [one["readers"] for one in (await admin.get(PATH)).json()["items"]] == [["role:admin"]]
+
+
+async def test_many_documents_change_in_batches_and_a_change_that_is_cut_off_goes_on(
+    admin: httpx.AsyncClient, office: Office, place: Path, admin_dsn: str
+) -> None:
+    """The last document is held by somebody: those before have changed, and the answer is not there."""
+
+    def changed() -> int:
+        with psycopg.connect(admin_dsn) as owner:
+            row = owner.execute("select count(*) from documents where readers = '{role:admin}'").fetchone()
+            return int(row[0]) if row else 0
+
+    with psycopg.connect(admin_dsn) as owner:
+        owner.execute(MANY, (office.scope.tenant, office.scope.workspace, f"file:{place}/legal/"))
+    with psycopg.connect(admin_dsn) as other:
+        other.execute("select 1 from documents where id = 'd001200' for update")
+        changing = asyncio.create_task(change(admin, "legal", "role:admin"))
+        async with asyncio.timeout(20):
+            while changed() < 1_000:  # noqa: ASYNC110 -- the server works meanwhile
+                await asyncio.sleep(0.05)
+        assert not changing.done()
+        changing.cancel()
+        await asyncio.wait({changing})
+    assert changed() == 1_000
+    assert (await change(admin, "legal", "role:admin"))["documents_changed"] == 200
+    assert changed() == 1_200
+    trail = (await admin.get("/api/audit", params={"action": "folder.readers"})).json()["items"]
+    assert [one["detail"]["documents"] for one in trail] == [200, 1_200]
+
+
+async def test_a_folder_s_readers_hold_for_links_to_it_and_a_link_may_have_its_own(
+    api: Api, admin: httpx.AsyncClient, office: Office, worker: Bench, place: Path
+) -> None:
+    (place / "alias").symlink_to(place / "legal")
+    await scan(worker, office, place)
+    inside = await api.sign_in(office.emails[Role.VIEWER])
+    rows = (await admin.get("/api/documents/")).json()["items"]
+    assert len(rows) == 4, "alias comes before legal, and is where its documents lie"
+    assert (await change(admin, "legal", "role:admin", dry_run=True))["documents_changed"] == 2
+    assert (await change(admin, "legal", "role:admin"))["documents_changed"] == 2
+    assert await seen(inside) == ["c.txt", "d.txt"]
+    (place / "legal/court/new.txt").write_text("A new toll.")
+    await scan(worker, office, place)
+    assert await seen(inside) == ["c.txt", "d.txt"], "what comes later by the link, too"
+    told = await change(admin, "alias", "role:viewer")
+    assert (Path(told["folder"]).name, told["documents_changed"]) == ("alias", 3)
+    assert await seen(inside) == ["a.txt", "b.txt", "c.txt", "d.txt", "new.txt"]
+    assert (await change(admin, "alias"))["documents_changed"] == 3
+    assert await seen(inside) == ["c.txt", "d.txt"], "the folder's own again"
+    assert await copies_agree(worker, office)
+
+
+async def test_readers_of_a_link_hold_for_the_folder_that_it_leads_to(
+    api: Api, admin: httpx.AsyncClient, office: Office, worker: Bench, place: Path
+) -> None:
+    """Also for what a scan of that folder finds, before it has any of its own."""
+    (place / "way").symlink_to(place / "legal")
+    await change(admin, str(place / "way"), "role:admin")
+    await scan(worker, office, place)
+    inside = await api.sign_in(office.emails[Role.VIEWER])
+    assert await seen(inside) == ["c.txt", "d.txt"]
+    assert (await change(admin, "legal", "role:viewer"))["documents_changed"] == 2
+    (place / "out").symlink_to("/etc")
+    for path in ("out", "out/ssl", "way/../../.."):
+        assert (await admin.put(PATH, json={"path": path, "readers": []})).status_code == 403

@@ -1,6 +1,7 @@
 """Documents over HTTP: in by upload or scan, out by list, page, picture and text, gone by delete."""
 
 import asyncio
+import threading
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from cluster.basics.scope import Role
 from cluster.state.work.jobs import JobLane
 from configs.sections_retrieval import EmbeddingSettings
+from pipelines.documents.store.blobs import FolderBlobs, Location
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector, load, open_agent, open_generation
 from tests.fakes.http import PNG, Api, Office, make_parts, serve
 from tests.fakes.ledger import Bench
@@ -380,3 +382,34 @@ async def test_vs_03_statistics_tell_who_embeds(api: Api, operator: httpx.AsyncC
         settings = EmbeddingSettings(base_url=url, model="m", detected=detected)
         object.__setattr__(api.parts, "embedding", settings)
         assert await told() == ("m", url.partition("?")[0], detected == "ollama")
+
+
+class SlowBlobs(FolderBlobs):
+    """Removes nothing before it is let go."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.begun, self.go = threading.Event(), threading.Event()
+
+    def delete(self, location: Location) -> None:
+        self.begun.set()
+        self.go.wait(10)
+        super().delete(location)
+
+
+async def test_a_deletion_that_is_cut_off_after_its_commit_still_removes_all_bytes(
+    app_dsn: str, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    blobs = SlowBlobs(tmp_path / "blobs")
+    async with serve(make_parts(app_dsn, tmp_path, blobs=blobs)) as api:
+        operator = await api.sign_in(office.emails[Role.OPERATOR])
+        await upload(operator, "a.txt", b"first of this name")
+        sent = (await upload(operator, "a.txt", b"second of this name")).json()
+        deleting = asyncio.create_task(operator.delete(f"/api/documents/{sent['document_id']}"))
+        assert await asyncio.to_thread(blobs.begun.wait, 10)
+        deleting.cancel()
+        await asyncio.sleep(0.1)
+        blobs.go.set()
+        await asyncio.wait({deleting})
+    assert rows(admin_dsn, "select id from documents") == []
+    assert [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()] == []

@@ -36,6 +36,7 @@ class AuditExporter:
         """`sinks` by name, `owner` of leases, for people. Nothing runs before `open`."""
         self.cursors, self.sinks, self.settings = cursors, sinks, settings
         self._owner, self._stop = owner, asyncio.Event()
+        self._turns = list(sinks)  # whoever was served longest ago is asked first
         self._sweep = LeaseSweep(self._claim, self._export, AT_ONCE, lambda: settings.poll_seconds)
         self._running: asyncio.Task[None] | None = None
 
@@ -62,9 +63,14 @@ class AuditExporter:
 
     async def _claim(self, most: int) -> Sequence[CursorLease]:
         found: list[CursorLease] = []
-        for name, placed in self.sinks.items():
+        # In the same order each time, a collector that is away for many tenants would take every place that gets free.
+        for name in tuple(self._turns):
             if len(found) < most:
-                found += await self.cursors.claim(name, placed.tenants, self._owner, LEASE_SECONDS)
+                taken = await self.cursors.claim(name, self.sinks[name].tenants, self._owner, LEASE_SECONDS)
+                if taken:
+                    self._turns.remove(name)
+                    self._turns.append(name)
+                found += taken
         return found
 
     async def _export(self, lease: CursorLease, stop: asyncio.Event) -> None:

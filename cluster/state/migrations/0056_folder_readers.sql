@@ -4,7 +4,8 @@ create table folder_readers (
     tenant_id uuid not null references tenants on delete cascade,
     workspace_id uuid not null references workspaces on delete cascade,
     folder text not null,
-    -- What origins of its documents begin with: names that are no UTF-8 are written in another way.
+    -- What origins of its documents begin with, its own name first, then where it leads and what leads there: names that are no
+    -- UTF-8 are written in another way.
     prefixes text[] not null,
     readers text[] not null check (readers <> '{}'),
     primary key (workspace_id, folder)
@@ -21,10 +22,9 @@ update documents set own_readers = true where readers <> '{}';
 create function inherited_readers(of_workspace uuid, origin text) returns text[]
 language sql stable set search_path = public, pg_temp as $$
     select coalesce((
-        select f.readers from folder_readers f
-        where f.workspace_id = of_workspace
-          and exists (select from unnest(f.prefixes) prefix where starts_with(origin, prefix))
-        order by length(f.folder) desc limit 1), '{}')
+        select f.readers from folder_readers f cross join unnest(f.prefixes) with ordinality p (prefix, nth)
+        where f.workspace_id = of_workspace and starts_with(origin, p.prefix)
+        order by length(p.prefix) desc, p.nth limit 1), '{}')
 $$;
 
 create function inherit_folder_readers() returns trigger language plpgsql set search_path = public, pg_temp as $$

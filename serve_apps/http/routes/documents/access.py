@@ -1,7 +1,6 @@
 """Readers of documents: who may see one, changed later, and why somebody does not see it."""
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -14,7 +13,7 @@ from cluster.basics.scope import Role, Scope
 from cluster.state.identity.identity import WorkspaceMember
 from configs.sections import ReadSettings
 from pipelines.documents.sources.files import confine_path
-from pipelines.documents.store.folder_readers import FolderReaders, printable_folder
+from pipelines.documents.store.folder_readers import FolderReaders
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import ADMINISTER, AUDIT, OPERATE
 from serve_apps.http.fields import DocumentInPath, Email, RequestBody, Text, storable_text
@@ -119,34 +118,49 @@ async def change_folder_readers(body: FolderReadersRequest, me: Me, parts: Its) 
 
     The nearest folder that has readers decides; nobody named takes a folder's own away. Documents whose readers were
     given by hand keep them. With `dry_run` nothing changes, and the answer says how many documents would.
+
+    New documents follow at once, those that are there some hundred at a time: all do when the answer comes, and where
+    none comes, the same request goes on. The trail has the change with how many documents there were to change.
+
+    Links: a document is where the scan found it. A folder's readers also hold for where it leads, if that has none of
+    its own, and for folders that lead into it when this is called and have documents by then. For a link that is made,
+    or first scanned, later they do NOT: give the link readers of its own, or call this again after the scan. A link to
+    a single file has the readers of the folder that the link lies in.
     """
     readers = check_readers(body.readers)
     await parts.groups.require_names(me.scope, named_groups(readers))
     folder = await asyncio.to_thread(confine_folder, parts.read, body.path)
     worker = _as_worker(me)
-    with suppress(_NothingChanged):
+    store = FolderReaders(parts.database)
+    rule = await store.rule(worker, folder, readers)
+    changed = await store.count(worker, rule)
+    if not body.dry_run:
         async with parts.database.transaction(worker) as tx:
-            changed = await FolderReaders(parts.database).change(tx, worker, folder, readers)
-            if body.dry_run:
-                raise _NothingChanged
+            await store.keep(tx, worker, rule)
             detail = {"readers": readers, "documents": changed}
-            await parts.audit.record(tx, me.scope, "folder.readers", printable_folder(folder), detail=detail)
-    return ChangedFolderReaders(
-        folder=printable_folder(folder), readers=readers, documents_changed=changed, dry_run=body.dry_run
-    )
-
-
-class _NothingChanged(Exception):
-    """Undoes what was tried."""
+            await parts.audit.record(tx, me.scope, "folder.readers", rule.folder, detail=detail)
+        changed = await store.apply(worker, rule)
+    return ChangedFolderReaders(folder=rule.folder, readers=readers, documents_changed=changed, dry_run=body.dry_run)
 
 
 def confine_folder(read: ReadSettings, path: str) -> Path:
-    """A path below NFS_BASE_PATH, which need not be there (any more). Raises Invalid, NotFound: it leads elsewhere."""
+    """A path below NFS_BASE_PATH, which need not be there (any more), by the names a scan of that has: links stay.
+
+    Raises:
+        Invalid: there is no NFS_BASE_PATH.
+        Forbidden: the path, or where its links lead, lies outside.
+        NotFound: its links lead in a circle, or it cannot be looked at.
+    """
     base = base_of(read)
     try:
-        return confine_path(base, path)
+        resolved, root = confine_path(base, path), base.resolve()
     except (OSError, RuntimeError) as error:
-        raise NotFound("that path is not below NFS_BASE_PATH", fix="GET /api/documents/folders lists them.") from error
+        raise NotFound("that path cannot be followed", fix="GET /api/documents/folders lists them.") from error
+    written = base / path
+    for start in (base, root):
+        if ".." not in written.parts and written.is_relative_to(start):
+            return root / written.relative_to(start)
+    return resolved  # `..` after a link is not the folder around it
 
 
 @router.get("/api/documents/{document_id}/access", dependencies=[AUDIT])

@@ -1,7 +1,7 @@
 """Documents: list, show, their text and pages, what a deletion takes along, and the deletion."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -12,9 +12,10 @@ from pydantic import AwareDatetime
 from cluster.basics.errors import NotFound
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.document import Span, Status
-from pipelines.documents.store.blobs import Location
+from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.library import DocumentFilter
 from pipelines.documents.store.page_codec import words_from_json
+from serve_apps.agents.streams.cancellation import run_to_completion
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
@@ -160,9 +161,14 @@ async def delete(document_id: DocumentInPath, me: Me, parts: Its) -> Deleted:
         impact, locations = await parts.library.delete(tx, me.scope, document_id)
         detail = {"pages": impact.pages, "chunks": impact.chunks}
         await parts.audit.record(tx, me.scope, "document.delete", document_id, detail=detail)
-    for location in locations:
-        await asyncio.to_thread(parts.blobs.delete, Location(location))
+    # Nothing names these bytes any more: were this cut off with the request, they would stay for ever.
+    await run_to_completion(asyncio.to_thread(_delete_bytes, parts.blobs, locations))
     return copy_fields(Deleted, impact, document_id=document_id)
+
+
+def _delete_bytes(blobs: BlobStore, locations: Sequence[str]) -> None:
+    for location in locations:
+        blobs.delete(Location(location))
 
 
 def highlight_spans(text: str, spans: Iterable[Span]) -> str:
