@@ -175,6 +175,7 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:memory:lru", "names of sessions, an hour or so; a person's are taken out"),
     OutsidePlace("redis aos:vectors:<tenant>:<workspace>:*", "forgotten for the workspace"),
     OutsidePlace("redis rag_cache:*", "forgotten for the workspace"),
+    OutsidePlace("redis aos:limits:*", "counts by ids of accounts and keys, a minute or so"),
     OutsidePlace("redis aos:login:*", "hashes of e-mail addresses; a person's are taken out"),
     OutsidePlace("redis aos:route:*", "hashes of words and names of rules: nothing of anybody"),
     OutsidePlace("redis aos:metrics:*", "the product's own definitions"),

@@ -9,9 +9,8 @@ import httpx
 import pytest
 
 from cluster.basics.scope import Role
-from serve_apps.http import openai_errors
-from serve_apps.http.problems import MEDIA_TYPE, OpenAIProblem, ProblemDetails
 from tests.fakes.http import MATRIX, Api, Office, make_parts, open_office, serve
+from tests.unit.test_http_openapi import shape_of
 
 
 @pytest.fixture
@@ -43,10 +42,10 @@ def fits(path: str, operation: dict[str, Any], answer: httpx.Response) -> None:
         assert status in declared, f"{answer.request.method} {path}: {status}"
         return
     response = declared.get(status) or declared["default"]
-    openai = openai_errors.is_openai_path(path)
-    assert answer.headers["content-type"] == ("application/json" if openai else MEDIA_TYPE)
-    assert list(response["content"]) == [answer.headers["content-type"]]
-    (OpenAIProblem if openai else ProblemDetails).model_validate_json(answer.text)
+    media_type, model = shape_of(path)
+    assert answer.headers["content-type"] == media_type
+    assert list(response["content"]) == [media_type]
+    model.model_validate_json(answer.text)
 
 
 async def test_every_route_answers_an_administrator_as_it_declares(api: Api, office: Office) -> None:
