@@ -267,10 +267,20 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     ]
     assert await envelopes(admin_dsn) == sealed
     done = await rotate_keys(admin_dsn, both, None, silent)
-    assert [(one.old, one.resealed, one.failed) for one in done.values()] == [(4, 4, {}), (1, 1, {}), (0, 0, {}), (1, 1, {})]
+    assert [(one.old, one.resealed, one.failed) for one in done.values()] == [
+        (4, 4, {}),
+        (1, 1, {}),
+        (0, 0, {}),
+        (1, 1, {}),
+    ]
     assert {key_id(one) for one in await envelopes(admin_dsn)} == {both.current}
     again = await rotate_keys(admin_dsn, both, None, silent)
-    assert [(one.total, one.old, one.resealed) for one in again.values()] == [(4, 0, 0), (1, 0, 0), (1, 0, 0)]
+    assert [(one.total, one.old, one.resealed) for one in again.values()] == [
+        (4, 0, 0),
+        (1, 0, 0),
+        (0, 0, 0),
+        (1, 0, 0),
+    ]
     after = vault_of(new, tmp_path)
     vaulted = VaultOpener(desk.database, AuditLog(desk.database), after, lambda: NOW, ours)
     desk.scope = replace(first, role=Role.DEVELOPER)
