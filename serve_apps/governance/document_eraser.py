@@ -3,25 +3,36 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any, Final
 
 from psycopg import sql
 
-from cluster.basics.errors import NotFound
+from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.store.members import MemberDocuments
 from serve_apps.governance.erasure_case import Erasure, ErasureStore, ErasureTarget
-from serve_apps.governance.marks import MOST_WINDOWS, ErasureMarks, MarkFinder
+from serve_apps.governance.marks import MOST_WINDOWS, ErasureMarks, MarkFinder, is_distinctive
 from serve_apps.governance.record_sweep import MarkedRecords, RecordSweep
 from serve_apps.governance.stock import OF_DOCUMENT
 from serve_apps.governance.workspace_eraser import StillWorking
 
 _PAGES_AT_ONCE: Final = 200
 _PASSES: Final = 5  # what is written while an erasure runs is found by the next pass
+
+MOST_MARKS: Final = 1_000_000  # ids and fingerprints of one erasure
+
+
+class TooMuchAtOnce(Invalid):
+    """These documents are too much for one erasure."""
+
+    code = "erasure_too_large"
+    fix = "Ask for fewer of them at once."
 
 
 class DocumentEraser:
@@ -55,9 +66,11 @@ class DocumentEraser:
         ids = {*family, *(row["id"] for row in versions), *(row["id"] for row in chunks)}
         marks = ErasureMarks(
             frozenset(ids),
-            frozenset(self._finder.name(row["name"]) for row in names),
+            frozenset(self._finder.name(row["name"]) for row in names if is_distinctive(row["name"])),
             await self._own_windows(scope, family),
         )
+        if len(ids) + len(marks.windows) > MOST_MARKS:
+            raise TooMuchAtOnce(f"{len(ids)} ids, {len(marks.windows)} fingerprints")
         content = [
             {
                 "document": row["document_id"],
@@ -70,7 +83,7 @@ class DocumentEraser:
         counts["documents"] = len(family)
         return ErasureTarget(tuple(family), marks, content, tuple(row["location"] for row in locations), counts)
 
-    async def require_free(self, scope: Scope, target: ErasureTarget) -> None:
+    async def require_free(self, scope: Scope, target: ErasureTarget, before: datetime) -> None:
         """Before anything goes: nobody works on it, and nobody who is held was told of it.
 
         Raises:
@@ -82,18 +95,16 @@ class DocumentEraser:
         if open_jobs := await self._db.read(scope, self._sql["reading_jobs"], **named):
             raise StillWorking(f"job {open_jobs[0]['id']} has yet to read some of it")
         found = await self._sweep.find(scope, target.marks)
-        about = await self._runs_about(scope, documents, found)
-        told = {str(row["session_id"]) for row in found.rows.get("messages", ())} | {run["session"] for run in about}
-        answers = [str(row["id"]) for row in found.rows.get("answers", ())]
+        await self._sweep.refuse_held(scope, found, await self._runs_about(scope, documents, found, before))
         async with self._db.transaction(scope) as tx:
-            query = self._sql["refuse_held_people"]
-            await tx.run(query, **scope.keys, sessions=sorted(told), answers=answers, documents=documents)
+            await tx.run(self._sql["refuse_held_people"], **scope.keys, documents=documents)
 
     async def erase(self, scope: Scope, case: Erasure) -> None:
         """Delete the rows and treat the records, each in a transaction that also counts; a second time finishes it."""
         async with self._db.transaction(scope) as tx:
             await lock_corpus(tx, scope)
-            family = await self._members.family(tx, scope, case.documents)
+            rows = await tx.all(self._sql["back"], **_of_case(scope, case))
+            family = await self._members.family(tx, scope, [row["id"] for row in rows])
             if family:
                 went = Counter({table: await self._count(tx, scope, table, family) for table in OF_DOCUMENT})
                 went["documents"] = len(family)
@@ -110,27 +121,38 @@ class DocumentEraser:
                 return
 
     async def _treat_records(self, scope: Scope, case: Erasure) -> int:
-        found = await self._sweep.find(scope, case.marks)
-        about = await self._runs_about(scope, case.documents, found)
+        marks = await self._marks_now(scope, case)
+        found = await self._sweep.find(scope, marks)
+        about = await self._runs_about(scope, case.documents, found, case.asked_at)
         async with self._db.transaction(scope) as tx:
             went = await self._sweep.erase_runs(tx, scope, [run["id"] for run in about])
-            named = {"documents": list(case.documents), "workspace": scope.workspace}
+            named = _of_case(scope, case)
             went["answers"] += await tx.run(self._sql["delete_answers"], **named)
             went["answer_citations"] += await tx.run(self._sql["delete_citations"], **named)
             for unit in found.rows.get("units", ()):
                 await tx.run(self._sql["unexpect"], job=unit["job_id"], stage=unit["stage"], key=unit["key"])
-            went += await self._sweep.treat(tx, scope, found, case.marks)
+            went += await self._sweep.treat(tx, scope, found, marks)
             await self._store.count(tx, case.id, went)
         return went.total()
 
     async def left(self, scope: Scope, case: Erasure) -> dict[str, int]:
-        """Rows that still name one of the documents, by table."""
+        """Rows that still name one of the documents, by table; what came under the same name since is another."""
         counts = {}
         async with self._db.transaction(scope) as tx:
+            new = {row["id"] for row in await tx.all(self._sql["came_since"], **_of_case(scope, case))}
+            documents = [one for one in case.documents if one not in new]
             for table in OF_DOCUMENT:
-                counts[table] = await self._count(tx, scope, table, case.documents)
-            counts["documents"] = len(await self._members.family(tx, scope, case.documents))
+                counts[table] = await self._count(tx, scope, table, documents)
+            counts["documents"] = len(await self._members.family(tx, scope, documents))
         return counts
+
+    async def _marks_now(self, scope: Scope, case: Erasure) -> ErasureMarks:
+        """Without ids and names of what came under the same name since."""
+        rows = await self._db.read(scope, self._sql["came_since"], **_of_case(scope, case))
+        if not rows:
+            return case.marks
+        names = {self._finder.name(name) for row in rows for name in (row["filename"], row["origin"])}
+        return replace(case.marks, ids=case.marks.ids - {row["id"] for row in rows}, names=case.marks.names - names)
 
     async def back(self, scope: Scope, subjects: Sequence[str], before: datetime) -> list[str]:
         """Those of some documents that the workspace has from before a moment: not what came under the name since."""
@@ -142,35 +164,52 @@ class DocumentEraser:
         rows = await self._db.read(scope, self._sql["all_locations"], workspace=scope.workspace)
         return {row["location"] for row in rows}
 
-    async def _runs_about(self, scope: Scope, documents: Sequence[str], found: MarkedRecords) -> list[Row]:
-        about = await self._sweep.runs_about(scope, documents, found)
+    async def _runs_about(
+        self, scope: Scope, documents: Sequence[str], found: MarkedRecords, before: datetime
+    ) -> list[Row]:
+        about = await self._sweep.runs_about(scope, documents, found, before)
         if running := [run["id"] for run in about if run["state"] in ("queued", "running")]:
             raise StillWorking(f"run {running[0]} is about it and has not ended")
         return about
 
     async def _own_windows(self, scope: Scope, family: Sequence[str]) -> frozenset[str]:
-        """Marks of the documents' words that stand in no other document of the workspace."""
-        own: set[str] = set()
-        async for texts in self._texts(scope, family, own_ones=True):
-            for text in texts:
-                own |= await asyncio.to_thread(self._finder.windows, text, MOST_WINDOWS)
+        """Marks of the documents' words that stand in no other document of the workspace, and in no prompt or skill."""
+        by_document: dict[str, set[str]] = {}
+        async for pages in self._pages(scope, family, own_ones=True):
+            await asyncio.to_thread(self._sample, by_document, pages)
+            if (many := sum(map(len, by_document.values()))) > MOST_MARKS:
+                raise TooMuchAtOnce(f"more than {many} fingerprints")
+        own = set[str]().union(*by_document.values())
         if own:
-            async for texts in self._texts(scope, family, own_ones=False):
+            async for pages in self._pages(scope, family, own_ones=False):
+                own -= await asyncio.to_thread(self._windows_of_all, [row["text"] for row in pages])
+            async for texts in self._sweep.written_texts(scope):
                 own -= await asyncio.to_thread(self._windows_of_all, texts)
         return frozenset(own)
+
+    def _sample(self, by_document: dict[str, set[str]], pages: Sequence[Row]) -> None:
+        for row in pages:
+            windows = by_document.setdefault(row["document_id"], set())
+            windows |= self._finder.windows(row["text"], MOST_WINDOWS)
+            if len(windows) > MOST_WINDOWS:
+                by_document[row["document_id"]] = set(nsmallest(MOST_WINDOWS, windows))
 
     def _windows_of_all(self, texts: Sequence[str]) -> set[str]:
         return {window for text in texts for window in self._finder.windows(text)}
 
-    async def _texts(self, scope: Scope, family: Sequence[str], *, own_ones: bool) -> Any:
+    async def _pages(self, scope: Scope, family: Sequence[str], *, own_ones: bool) -> Any:
         async with self._db.transaction(scope) as tx, tx.connection.cursor(name="pages") as cursor:
             named = {"documents": list(family), "workspace": scope.workspace, "own": own_ones}
             await cursor.execute(self._sql["texts"], named)
             while rows := await cursor.fetchmany(_PAGES_AT_ONCE):
-                yield [row["text"] for row in rows]
+                yield rows
 
     async def _count(self, tx: Transaction, scope: Scope, table: str, documents: Sequence[str]) -> int:
         query: Any = sql.SQL(
             "select count(*) as total from {} where document_id = any(%(documents)s) and workspace_id = %(workspace)s"
         ).format(sql.Identifier(table))
         return int((await tx.only(query, documents=list(documents), workspace=scope.workspace))["total"])
+
+
+def _of_case(scope: Scope, case: Erasure) -> dict[str, Any]:
+    return {"documents": list(case.documents), "workspace": scope.workspace, "before": case.asked_at}

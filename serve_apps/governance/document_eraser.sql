@@ -5,6 +5,10 @@ select refuse_if_document_held(%(tenant)s::uuid, %(workspace)s::uuid, %(document
 select d.id from documents d
 where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and d.upload_date < %(before)s order by d.id;
 
+-- came_since: What came under the id of one of some documents since a moment.
+select d.id, d.filename, d.origin from documents d
+where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and d.upload_date >= %(before)s;
+
 -- versions: All versions of some documents, by the bytes that they were read from.
 select v.id, v.document_id, v.file_hash, v.file_size from document_versions v
 where v.document_id = any(%(documents)s) and v.workspace_id = %(workspace)s order by v.document_id, v.created_at, v.id;
@@ -36,7 +40,7 @@ select u.location from documents d cross join lateral jsonb_array_elements_text(
 where d.workspace_id = %(workspace)s and jsonb_typeof(d.metadata->'uploads') = 'array';
 
 -- texts: The pages of some documents, or of all others.
-select p.text from pages p
+select p.document_id, p.text from pages p
 where p.workspace_id = %(workspace)s and p.text <> '' and (p.document_id = any(%(documents)s)) = %(own)s;
 
 -- reading_jobs: Jobs that have yet to look at some documents, or to read them.
@@ -47,15 +51,10 @@ where j.workspace_id = %(workspace)s and j.state in ('queued', 'running') and u.
        or u.key in (select d.origin from documents d where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s))
 limit 1;
 
--- refuse_held_people: Raises where somebody is held to whom these conversations or answers belong.
-select refuse_if_held(%(tenant)s::uuid, array_agg('person'::text), array_agg(who)) from (
-    select s.user_id::text as who from sessions s
-    where s.id = any(%(sessions)s::uuid[]) and s.workspace_id = %(workspace)s
-    union
-    select a.user_id::text from answers a
-    where a.workspace_id = %(workspace)s and a.user_id is not null
-      and (a.id = any(%(answers)s::uuid[]) or exists (select from answer_citations c
-              where c.answer_id = a.id and c.document_id = any(%(documents)s)))) x;
+-- refuse_held_people: Raises where somebody is held to whom an answer about one of the documents was given.
+select refuse_if_held(%(tenant)s::uuid, array_agg('person'::text), array_agg(a.user_id::text))
+from answers a where a.workspace_id = %(workspace)s and a.user_id is not null
+  and exists (select from answer_citations c where c.answer_id = a.id and c.document_id = any(%(documents)s));
 
 -- graph_size: How many entities and relations the workspace has.
 select (select count(*) from entities where workspace_id = %(workspace)s) as entities,
@@ -63,11 +62,14 @@ select (select count(*) from entities where workspace_id = %(workspace)s) as ent
 
 -- delete_answers: Answers without a run that cite one of the documents.
 delete from answers where workspace_id = %(workspace)s and id in (
-    select c.answer_id from answer_citations c
-    where c.workspace_id = %(workspace)s and c.document_id = any(%(documents)s));
+    select c.answer_id from answer_citations c join answers a on a.id = c.answer_id
+    where c.workspace_id = %(workspace)s and c.document_id = any(%(documents)s)
+      and not exists (select from documents d where d.id = c.document_id and d.upload_date >= %(before)s
+                        and a.at >= d.upload_date));
 
 -- delete_citations: Citations whose answers somebody else has deleted.
-delete from answer_citations where workspace_id = %(workspace)s and document_id = any(%(documents)s);
+delete from answer_citations c where c.workspace_id = %(workspace)s and c.document_id = any(%(documents)s)
+  and not exists (select from documents d where d.id = c.document_id and d.upload_date >= %(before)s);
 
 -- unexpect: A job that is under way does not wait for a unit that goes.
 update job_progress p set expected = greatest(p.expected - 1, 0),

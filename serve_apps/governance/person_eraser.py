@@ -54,7 +54,7 @@ class PersonEraser:
 
         Raises:
             NotFound: nobody of this tenant has this id.
-            LegalHold: they, or a workspace that they have conversations in, are held.
+            LegalHold: they are held, or somebody else whose records name them, or a workspace with any of it.
             StillWorking: a run of theirs has not ended.
         """
         ids, names, counts = set[str](), set[str](), Counter[str]()
@@ -81,8 +81,10 @@ class PersonEraser:
                     counts["runs"] += len(row["runs"])
                     if row["busy"]:
                         raise StillWorking(f"run {row['busy']} of theirs has not ended")
-        content = [{"person": user} for user in users]
-        return ErasureTarget(tuple(users), ErasureMarks(frozenset(ids), frozenset(names)), content, (), counts)
+        content, marks = [{"person": user} for user in users], ErasureMarks(frozenset(ids), frozenset(names))
+        for inside in await self.workspaces(scope):
+            await self._sweep.refuse_held(inside, await self._sweep.find(inside, marks))
+        return ErasureTarget(tuple(users), marks, content, (), counts)
 
     async def erase(self, scope: Scope, case: Erasure) -> None:
         """Workspace by workspace, then the accounts; each in a transaction that also counts."""
@@ -92,7 +94,8 @@ class PersonEraser:
                 await self._store.count(tx, case.id, went)
             found = await self._sweep.find(inside, case.marks)
             async with self._db.transaction(inside) as tx:
-                await self._store.count(tx, case.id, await self._sweep.treat(tx, inside, found, case.marks))
+                went = await self._sweep.treat(tx, inside, found, case.marks, people=True)
+                await self._store.count(tx, case.id, went)
         for user in case.subjects:
             async with self._db.transaction(scope) as tx:
                 row = await tx.one(self._sql["account"], user=user, tenant=scope.tenant)

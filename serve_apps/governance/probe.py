@@ -63,7 +63,8 @@ class ErasureProbe:
             for written in (False, True):
                 found.update((await self._sweep.find(inside, case.marks, written=written)).counts)
         found["audit"] += len(await self.named_in_trail(scope, case.marks))
-        found["redis"] += await self._redis.find(self._finder, case.marks)
+        homes = [scope] if of_documents else await self._people.workspaces(scope)
+        found["redis"] += await self._redis.find(self._finder, case.marks, homes)
         found["files"] += len(await self.files(scope, case))
         searched = {
             "tables": len(RECORDS) + len(WRITTEN) + len(OF_DOCUMENT) + 1,
@@ -88,9 +89,11 @@ class ErasureProbe:
     async def redact_trail(self, tx: Transaction, case: Erasure, rows: Sequence[Row]) -> int:
         """Take the names out of entries; their hashes stay, and the chain with them."""
         names = replace(case.marks, ids=frozenset(), windows=frozenset())
+        entries = []
         for row in rows:
-            object_, detail = self._finder.redacted(names, [row["object"], row["detail"]])
-            await tx.run(self._sql["redact"], erasure=case.id, seq=row["seq"], object=object_, detail=Jsonb(detail))
+            object_, detail = self._finder.redacted(names, [row["object"], row["detail"]], whole=True)
+            entries.append({"seq": row["seq"], "object": object_, "detail": detail})
+        await tx.run(self._sql["redact"], erasure=case.id, entries=Jsonb(entries))
         return len(rows)
 
     async def files(self, scope: Scope, case: Erasure) -> list[Location]:

@@ -3,7 +3,8 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -12,19 +13,27 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
-from serve_apps.governance.marks import ErasureMarks, MarkFinder, without_texts
+from serve_apps.governance.marks import ErasureMarks, MarkFinder, texts_in, without_texts
 from serve_apps.governance.stock import RECORDS, WRITTEN, RecordPlace, Remedy
 
 AT_ONCE: Final = 500  # rows that are read and looked through together
+_GIVEN: Final = ("run_steps", "reply")  # what retrieval, tools and models gave a run
+_BY_ID: Final = frozenset({"answers", "facts", "episodes", "session_summaries"})  # never deleted for a file's name
 _RUN_TABLES: Final = ("run_steps", "approvals", "run_feedback")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedRecords:
-    """Rows that hold marks: by table their keys with what they hold, and the runs that they belong to."""
+    """Rows that hold marks: by table their keys with what they hold.
+
+    Attributes:
+        runs: those that name what is looked for by an id.
+        told: those that were given its words by retrieval, a tool or a model.
+    """
 
     rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     runs: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -43,22 +52,55 @@ class RecordSweep:
     async def find(self, scope: Scope, marks: ErasureMarks, *, written: bool = False) -> MarkedRecords:
         """What holds a mark among the workspace's records, or among what people wrote for the product."""
         rows: dict[str, list[Row]] = {}
-        runs: set[str] = set()
+        runs, told = set[str](), set[str]()
         for place in WRITTEN if written else RECORDS:
             async with self._db.transaction(scope) as tx:
                 async for batch in _batches(tx, scope, place):
                     found = await asyncio.to_thread(self._marked, marks, place, batch)
                     rows.setdefault(place.table, []).extend(found)
-                    runs |= {row["_run"] for row in found if row["_run"]}
-        return MarkedRecords(rows, frozenset(runs))
+                    runs |= {row["_run"] for row in found if row["_run"] and self._names(marks, place, row)}
+                    if place.table == _GIVEN[0]:
+                        told |= {row["_run"] for row in found if self._finder.is_in(marks.quotes, row[_GIVEN[1]])}
+        return MarkedRecords(rows, frozenset(runs), frozenset(told))
 
-    async def runs_about(self, scope: Scope, documents: Sequence[str], found: MarkedRecords) -> list[Row]:
-        """Runs that are about documents: those found, and those whose answers cite one.
+    async def runs_about(
+        self, scope: Scope, documents: Sequence[str], found: MarkedRecords, before: datetime
+    ) -> list[Row]:
+        """Runs that are about documents: those found, and those whose answers cite one as it was before a moment.
 
-        With what came later in their conversations, as that holds what was said before, and the runs above and below.
+        With what came later in conversations that name one, as that holds what was said before, and the runs above and
+        below.
         """
-        named = {"workspace": scope.workspace, "documents": list(documents), "runs": sorted(found.runs)}
-        return await self._db.read(scope, self._sql["runs_about"], **named)
+        named = {"documents": list(documents), "runs": sorted(found.runs), "told": sorted(found.told)}
+        return await self._db.read(scope, self._sql["runs_about"], workspace=scope.workspace, **named, before=before)
+
+    async def refuse_held(self, scope: Scope, found: MarkedRecords, about: Sequence[Row] = ()) -> None:
+        """Raises LegalHold: somebody is held to whom one of the rows belongs, or the workspace is."""
+        rows = found.rows
+        at_sessions = ("messages", "session_summaries", "episodes")
+        sessions = {str(row["session_id"]) for table in at_sessions for row in rows.get(table, ())}
+        sessions |= {str(row["id"]) for row in rows.get("sessions", ())} | {str(run["session"]) for run in about}
+        runs = {str(row["_run"]) for of in rows.values() for row in of if row["_run"]} | {
+            str(run["id"]) for run in about
+        }
+        opinions = rows.get("run_feedback", ())
+        named = {
+            "sessions": sorted(sessions),
+            "runs": sorted(runs | {str(row["run_id"]) for row in opinions}),
+            "answers": [str(row["id"]) for row in rows.get("answers", ())],
+            "facts": [str(row["id"]) for row in rows.get("facts", ())],
+            "users": [str(row["user_id"]) for row in opinions],
+            "any": bool(about) or any(rows.values()),
+        }
+        async with self._db.transaction(scope) as tx:
+            await tx.run(self._sql["refuse_held"], **scope.keys, **named)
+
+    async def written_texts(self, scope: Scope) -> AsyncIterator[list[str]]:
+        """What people wrote for the product in the workspace: prompts, skills and the like, in batches."""
+        for place in WRITTEN:
+            async with self._db.transaction(scope) as tx:
+                async for batch in _batches(tx, scope, place):
+                    yield [text for row in batch for name in place.columns for text in texts_in(row[name])]
 
     async def erase_runs(self, tx: Transaction, scope: Scope, runs: Sequence[str]) -> Counter[str]:
         """Delete runs with journals, events, answers and what was remembered of their conversations; messages lose the
@@ -88,16 +130,19 @@ class RecordSweep:
         went["runs"] += await tx.run(self._sql["delete_runs"], **named)
         return went
 
-    async def treat(self, tx: Transaction, scope: Scope, found: MarkedRecords, marks: ErasureMarks) -> Counter[str]:
+    async def treat(
+        self, tx: Transaction, scope: Scope, found: MarkedRecords, marks: ErasureMarks, *, people: bool = False
+    ) -> Counter[str]:
         """Delete or redact the rows that were found, as the stock list says. Counts by table.
 
-        Of those of runs the texts alone: whole runs went before, where they go.
+        Of those of runs the texts alone: whole runs went before, where they go. With `people` nothing is deleted: what
+        is left are other people's rows, which lose an address or an id.
         """
         went: Counter[str] = Counter()
         for place in RECORDS:
             for row in found.rows.get(place.table, ()):
                 key = {name: row[name] for name in place.key}
-                if place.remedy is Remedy.DELETE:
+                if place.remedy is Remedy.DELETE and self._goes(marks, place, row, people=people):
                     went[place.table] += await tx.run(_delete_row(place), **key, **_at(scope))
                     continue
                 changed = {
@@ -106,9 +151,23 @@ class RecordSweep:
                     if name not in place.key and (after := self._finder.redacted(marks, row[name])) != row[name]
                 }
                 if changed:
+                    changed |= dict(place.derived)
                     query = _update_row(place, tuple(changed))
                     went[place.table] += await tx.run(query, **key, new=Jsonb(changed), **_at(scope))
         return went
+
+    def _goes(self, marks: ErasureMarks, place: RecordPlace, row: Row, *, people: bool) -> bool:
+        if people:
+            return False
+        if place.table not in _BY_ID:
+            return True
+        # Of an answer that only quotes it the other claims stay; the others are one text each.
+        strong = marks.strong if place.table == "answers" else replace(marks, names=frozenset())
+        return self._names(strong, place, row)
+
+    def _names(self, marks: ErasureMarks, place: RecordPlace, row: Row) -> bool:
+        looked = marks.strong if place.run else marks
+        return any(self._finder.is_in(looked, row[name]) for name in place.columns)
 
     def _marked(self, marks: ErasureMarks, place: RecordPlace, batch: Iterable[Row]) -> list[Row]:
         return [row for row in batch if any(self._finder.is_in(marks, row[name]) for name in place.columns)]

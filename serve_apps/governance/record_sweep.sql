@@ -5,15 +5,34 @@ with recursive first as (
     where r.workspace_id = %(workspace)s
       and (r.id::text = any(%(runs)s) or r.id in (
             select coalesce(a.run_id, a.id) from answers a join answer_citations c on c.answer_id = a.id
-            where c.workspace_id = %(workspace)s and c.document_id = any(%(documents)s)))
+            where c.workspace_id = %(workspace)s and c.document_id = any(%(documents)s)
+              and not exists (select from documents d where d.id = c.document_id and d.upload_date >= %(before)s
+                                and a.at >= d.upload_date)))
 ), about (id) as (
     select r.id from runs r join first f on f.session_id = r.session_id and r.created_at >= f.created_at
     where r.workspace_id = %(workspace)s
+    union
+    select r.id from runs r where r.id::text = any(%(told)s) and r.workspace_id = %(workspace)s
     union
     select o.id from runs r join about a on a.id = r.id
     join runs o on o.workspace_id = r.workspace_id and (o.parent_id = r.id or o.id = r.parent_id)
 )
 select r.id::text as id, r.state, r.session_id::text as session from runs r join about a on a.id = r.id;
+
+-- refuse_held: Raises where the workspace is held, or somebody to whom some conversations, runs, answers or facts belong.
+select refuse_if_held(%(tenant)s::uuid, array_agg(x.kind), array_agg(x.who)) from (
+    select 'workspace' as kind, %(workspace)s::text as who where %(any)s
+    union select 'person', unnest(%(users)s::text[])
+    union select 'person', s.user_id::text from sessions s
+    where s.workspace_id = %(workspace)s::uuid
+      and (s.id = any(%(sessions)s::uuid[]) or s.id in (
+            select r.session_id from runs r where r.id = any(%(runs)s::uuid[]) and r.workspace_id = %(workspace)s::uuid))
+    union select 'person', r.user_id::text from runs r
+    where r.id = any(%(runs)s::uuid[]) and r.workspace_id = %(workspace)s::uuid
+    union select 'person', a.user_id::text from answers a
+    where a.id = any(%(answers)s::uuid[]) and a.workspace_id = %(workspace)s::uuid and a.user_id is not null
+    union select 'person', f.user_id::text from facts f
+    where f.id = any(%(facts)s::uuid[]) and f.workspace_id = %(workspace)s::uuid) x;
 
 -- count_run_steps: Steps of journals that go with their runs.
 select count(*) as total from run_steps where run_id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s;

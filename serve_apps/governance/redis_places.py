@@ -1,17 +1,19 @@
 """Keys of Redis that remember a workspace or a login: forgotten, and searched for marks."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
 from cluster.basics.redis_link import RedisLink
+from cluster.basics.scope import Scope
 from serve_apps.governance.marks import ErasureMarks, MarkFinder
 from serve_apps.retrieval.cache.cache_scope import registry_of
 
 REDIS_SECONDS: Final = 10.0
 _LRU: Final = "aos:memory:lru"
+_OF_WORKSPACES: Final = ("aos:memory:", "aos:vectors:", "rag_cache:")
 _PATTERNS: Final = ("aos:*", "rag_cache:*")
 
 
@@ -43,13 +45,19 @@ class RedisPlaces:
         hashed = sha256(email.encode("utf-8", "surrogatepass")).hexdigest()
         return await self._call(lambda redis: _unlink_keys(redis, f"aos:login:*:{hashed}"))
 
-    async def find(self, finder: MarkFinder, marks: ErasureMarks) -> int:
-        """How many keys of ours have a mark, in their name or in what they hold."""
+    async def find(self, finder: MarkFinder, marks: ErasureMarks, homes: Sequence[Scope]) -> int:
+        """How many keys of some workspaces, or that all share, have a mark, in their name or in what they hold."""
+        own = [f"aos:{kind}:{home.tenant}:{home.workspace}" for home in homes for kind in ("memory", "vectors")]
 
         async def find(redis: Redis) -> int:
-            found = 0
+            found, places = 0, [registry_of(home.workspace) for home in homes]
+            for home in homes:
+                members: Any = await redis.smembers(registry_of(home.workspace))
+                places += [_text(place) for place in members]
             for pattern in _PATTERNS:
                 async for key in redis.scan_iter(match=pattern, count=1000):
+                    if _text(key).startswith(_OF_WORKSPACES) and not _text(key).startswith((*own, _LRU, *places)):
+                        continue
                     texts = [_text(key), *[one async for one in _values(redis, key)]]
                     found += finder.is_in(marks, texts)
             return found

@@ -19,17 +19,19 @@ select w.id::text as id from workspaces w where w.tenant_id = %(tenant)s order b
 -- workspace: One of the tenant's.
 select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 
--- count_documents: Documents that came before a moment: how many are due, and how many of those are held.
+-- count_documents: Documents of which nothing came since a moment: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
     select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id) as held
     from documents d
-    where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and d.upload_date < %(before)s
+    where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and greatest(d.upload_date, coalesce((select max(v.created_at) from document_versions v
+        where v.document_id = d.id), d.upload_date)) < %(before)s
   and d.status not in ('pending', 'processing')) x;
 
--- due_documents: Documents that came before a moment, that nothing holds.
+-- due_documents: Documents of which nothing came since a moment, that nothing holds.
 select d.id
 from documents d
-where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and d.upload_date < %(before)s
+where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and greatest(d.upload_date, coalesce((select max(v.created_at) from document_versions v
+        where v.document_id = d.id), d.upload_date)) < %(before)s
   and d.status not in ('pending', 'processing')
   and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id)
 order by d.upload_date, d.id limit %(most)s;

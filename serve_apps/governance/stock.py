@@ -31,6 +31,7 @@ class RecordPlace:
 
     Attributes:
         run: the column, or an expression, that names the run; "" where it has none.
+        derived: columns that were made from the text, with what stands there once the text was redacted.
     """
 
     table: str
@@ -38,6 +39,7 @@ class RecordPlace:
     columns: tuple[str, ...]
     remedy: Remedy
     run: str = ""
+    derived: tuple[tuple[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def _entries(holding: Holding, *tables: str, people: tuple[str, ...] = ()) -> di
 
 _OF_EVENT: Final = "case when stream like 'run:%%' then substr(stream, 5) end"
 
+_UNMADE: Final = (("embedding", None), ("made_with", ""))  # a vector is made anew
+
 RECORDS: Final[tuple[RecordPlace, ...]] = (
     RecordPlace("runs", ("id",), ("input", "outcome", "error"), Remedy.RUN, "id::text"),
     RecordPlace("run_steps", ("run_id", "seq"), ("request", "reply"), Remedy.RUN, "run_id::text"),
@@ -65,8 +69,8 @@ RECORDS: Final[tuple[RecordPlace, ...]] = (
     RecordPlace("run_feedback", ("run_id", "user_id"), ("word",), Remedy.REDACT),
     RecordPlace("sessions", ("id",), ("title",), Remedy.REDACT),
     RecordPlace("session_summaries", ("session_id",), ("summary",), Remedy.DELETE),
-    RecordPlace("episodes", ("session_id",), ("text",), Remedy.DELETE),
-    RecordPlace("facts", ("id",), ("fact",), Remedy.DELETE),
+    RecordPlace("episodes", ("session_id",), ("text",), Remedy.DELETE, derived=_UNMADE),
+    RecordPlace("facts", ("id",), ("fact",), Remedy.DELETE, derived=_UNMADE),
     RecordPlace(
         "answers",
         ("id",),
@@ -180,6 +184,11 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:route:*", "hashes of words and names of rules: nothing of anybody"),
     OutsidePlace("redis aos:metrics:*", "the product's own definitions"),
     OutsidePlace("redis aos:figures:*", "counts"),
+    OutsidePlace("redis aos:limits:*", "counts of requests, for minutes"),
     OutsidePlace("redis aos:doctor", "a sign of life"),
+    OutsidePlace(
+        "file of an audit sink (AOS_AUDIT sinks of kind file)",
+        "a copy of the trail that was sent: nothing is taken out; whoever keeps it deletes or rotates its JSONL files",
+    ),
     OutsidePlace("folder blobs/<tenant>/<workspace>", "uploads, members and staging copies with the erased bytes"),
 )

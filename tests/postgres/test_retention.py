@@ -42,6 +42,8 @@ def aged(admin_dsn: str, office: Office, filled: FilledWorkspace, days: int) -> 
             "update documents set upload_date = now() where workspace_id = %(w)s",
             "update runs set finished_at = now() where workspace_id = %(w)s",
             "update documents set upload_date = now() - make_interval(days => %(days)s) where id = %(d)s",
+            "update document_versions set created_at = now() - make_interval(days => %(days)s)"
+            " where document_id = %(d)s",
             "update answers set at = now() - make_interval(days => %(days)s) where user_id = %(u)s",
             "update sessions set updated_at = now() - make_interval(days => %(days)s) where user_id = %(u)s",
             "update messages set created_at = now() - make_interval(days => %(days)s) where session_id in"
@@ -155,6 +157,7 @@ async def test_what_is_held_is_not_due(
     with psycopg.connect(admin_dsn) as connection:  # an archive of which a member is held
         connection.execute("update documents set parent_id = %s where id = %s", filled.documents[:2])
         connection.execute("update documents set upload_date = now() - interval '20 days'")
+        connection.execute("update document_versions set created_at = now() - interval '20 days'")
     for kind, object_id in (("document", filled.documents[1]), ("person", filled.people[0])):
         body = {"kind": kind, "object_id": object_id, "name": "n", "reason": "r"}
         assert (await admin.post("/api/legal-holds", json=body)).status_code == 201

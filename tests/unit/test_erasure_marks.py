@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from serve_apps.governance.marks import ERASED, MOST_WINDOWS, ErasureMarks, MarkFinder
+from serve_apps.governance.marks import ERASED, MOST_WINDOWS, ErasureMarks, MarkFinder, is_distinctive
 from serve_apps.governance.stock import OUTSIDE
 
 ROOT = Path(__file__).parents[2]
@@ -25,9 +25,12 @@ def test_ids_and_names_are_found_and_replaced_and_the_shape_stays() -> None:
     id_ = "ab" * 16
     marks = ErasureMarks(frozenset([id_]), frozenset([FINDER.name("Lease.PDF"), FINDER.name("ann@acme.example")]))
     value = {"document": id_, "file": "lease.pdf", "to": "user:Ann@acme.example", "n": 3, "other": ["cd" * 16, None]}
-    assert FINDER.redacted(marks, value) == value | {"document": ERASED, "file": ERASED, "to": ERASED}
+    assert FINDER.redacted(marks, value) == value | {"document": ERASED, "file": ERASED, "to": f"user:{ERASED}"}
     assert not FINDER.is_in(marks, {"file": "my lease.pdf", "to": "joann@acme.example", "id": id_ + "ef"})
-    assert FINDER.is_in(marks, {id_: 1}), "names of fields too"
+    assert FINDER.redacted(marks, f"Ask ann@acme.example. About {id_}!") == f"Ask {ERASED}. About {ERASED}!"
+    keyed = {"lease.pdf": 1, "ann@acme.example": "kept"}
+    assert not FINDER.is_in(marks, keyed) and FINDER.redacted(marks, keyed) == keyed, "names of fields are not texts"
+    assert [is_distinctive(name) for name in ("text", "content", "lease.pdf")] == [False, False, True]
     assert ErasureMarks.from_json(marks.as_json()) == marks
     assert "lease" not in str(marks.as_json()).lower() and "acme" not in str(marks.as_json())
 
