@@ -184,7 +184,6 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:route:*", "hashes of words and names of rules: nothing of anybody"),
     OutsidePlace("redis aos:metrics:*", "the product's own definitions"),
     OutsidePlace("redis aos:figures:*", "counts"),
-    OutsidePlace("redis aos:limits:*", "counts of requests, for minutes"),
     OutsidePlace("redis aos:doctor", "a sign of life"),
     OutsidePlace(
         "file of an audit sink (AOS_AUDIT sinks of kind file)",

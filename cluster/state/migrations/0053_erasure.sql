@@ -218,6 +218,29 @@ begin
     raise exception 'the audit trail is append-only';
 end $$;
 
+-- Whether a text or JSON is another one in which words were replaced by `[erased]`, and nothing else was changed.
+create function is_redaction(former jsonb, later jsonb) returns boolean
+language plpgsql immutable set search_path = public, pg_temp as $$
+declare
+    kind text := jsonb_typeof(former);
+begin
+    if kind is distinct from jsonb_typeof(later) then
+        return false;
+    elsif kind = 'string' then
+        return (former #>> '{}') like
+            replace(regexp_replace(later #>> '{}', '([\\%_])', '\\\1', 'g'), '[erased]', '%');
+    elsif kind = 'object' then
+        return (select array_agg(k order by k) from jsonb_object_keys(former) k)
+                   is not distinct from (select array_agg(k order by k) from jsonb_object_keys(later) k)
+           and not exists (select from jsonb_each(former) e where not is_redaction(e.value, later -> e.key));
+    elsif kind = 'array' then
+        return jsonb_array_length(former) = jsonb_array_length(later)
+           and not exists (select from jsonb_array_elements(former) with ordinality e(value, at)
+                           where not is_redaction(e.value, later -> (e.at - 1)::int));
+    end if;
+    return former = later;
+end $$;
+
 -- An entry's object and detail without what was erased, on behalf of an erasure that has not ended.
 create function redact_audit(r_erasure uuid, r_seq bigint, r_object text, r_detail jsonb) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -225,6 +248,10 @@ begin
     perform pg_advisory_xact_lock(hashtextextended('aos.audit.' || aos_tenant()::text, 0));
     if not exists (select from erasures e where e.id = r_erasure and e.tenant_id = aos_tenant() and e.state = 'begun') then
         raise exception 'there is no such erasure under way';
+    end if;
+    if not exists (select from audit a where a.tenant_id = aos_tenant() and a.seq = r_seq
+                   and is_redaction(to_jsonb(a.object), to_jsonb(r_object)) and is_redaction(a.detail, r_detail)) then
+        raise exception 'an entry of the audit trail loses words, and nothing else of it changes';
     end if;
     insert into audit_redactions (tenant_id, seq, erasure_id, hash, new_hash)
     select a.tenant_id, a.seq, r_erasure, a.hash,

@@ -9,6 +9,9 @@ declare
     went bigint;
 begin
     perform pg_advisory_xact_lock(hashtextextended('aos.audit.' || aos_tenant()::text, 0));
+    if exists (select from legal_holds h where h.tenant_id = aos_tenant() and h.released_at is null) then
+        return 0;  -- the trail is evidence then
+    end if;
     select min(c.seq) into sent from audit_cursors c
     where c.tenant_id = aos_tenant()
       and greatest(c.confirmed_at, c.next_at, c.lease_until) > clock_timestamp() - interval '30 days';
