@@ -327,3 +327,45 @@ async def test_what_is_held_is_not_erased(erasure: DataErasure, admin_dsn: str, 
             await erasure.run(scope, asked)
         assert office.emails[Role.ADMIN] in refused.value.hint and "case 7" in refused.value.detail
     assert table_hashes(admin_dsn, office.scope.tenant) == before
+
+
+def owner_does(admin_dsn: str, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    with psycopg.connect(admin_dsn) as connection:
+        found = connection.execute(statement.encode(), values)
+        return list(found.fetchall()) if found.description else []
+
+
+@pytest.mark.parametrize("name", ["text", "content", "role", "message"])
+async def test_a_file_that_is_called_as_a_field_takes_nothing_else_along(
+    erasure: DataErasure, admin_dsn: str, office: Office, tmp_path: Path, name: str
+) -> None:
+    """Whoever uploads chooses the name: every run and every message of the workspace had such a key."""
+    filled = fill(admin_dsn, office, tmp_path, 2, 2)
+    first, second = filled.documents
+    owner_does(admin_dsn, "update documents set filename = %s where id = %s", name, first)
+    before = owner_does(admin_dsn, "select input, outcome from runs where input::text like %s", "%juniper1 %")
+    messages = owner_does(admin_dsn, "select count(*) from messages where content::text like %s", "%[[]erased%")
+    await erasure.run(asker(admin_dsn, office), of_documents(first))
+    assert owner_does(admin_dsn, "select input, outcome from runs where input::text like %s", "%juniper1 %") == before
+    found = owner_does(admin_dsn, "select count(*) from messages where content::text like %s", "%[[]erased%")
+    assert found == messages and owner_does(admin_dsn, "select id from documents where id = %s", second)
+
+
+async def test_a_prompt_that_quotes_a_document_does_not_take_everybodys_runs_along(
+    erasure: DataErasure, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    filled = fill(admin_dsn, office, tmp_path, 2, 2)
+    quoted = words_of(0)
+    owner_does(
+        admin_dsn,
+        "update agents set system_prompt = %s where workspace_id = %s",
+        f"Answer politely. {quoted}",
+        office.scope.workspace,
+    )
+    steps = "update run_steps set request = jsonb_build_object('system', %s::text) where run_id = %s"
+    for run in filled.runs:
+        owner_does(admin_dsn, steps, f"Answer politely. {quoted}", run)
+    mine = filled.runs[1]
+    assert owner_does(admin_dsn, "select id from runs where id = %s", mine)
+    await erasure.run(asker(admin_dsn, office), of_documents(filled.documents[0]))
+    assert owner_does(admin_dsn, "select id from runs where id = %s", mine), "it is about another document"

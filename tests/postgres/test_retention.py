@@ -229,3 +229,18 @@ async def test_each_tenant_has_a_turn_and_only_one_process_takes_it(
     clock.now += timedelta(minutes=2)
     assert await process.turn() in tenants
     assert len(RetentionClass) == 8
+
+
+async def test_a_document_that_is_sent_again_is_as_old_as_its_newest_version(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    """A price list that is sent every week was gone after a year, the newest version included."""
+    filled = fill(admin_dsn, office, tmp_path, 2, 1)
+    aged(admin_dsn, office, filled, 400)
+    await keep(admin, RetentionClass.DOCUMENTS, 365)
+    assert (await counts(admin, dry_run=True))["documents"][0] == 1
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute(
+            "update document_versions set created_at = now() where document_id = %s", (filled.documents[0],)
+        )
+    assert (await counts(admin, dry_run=True))["documents"][0] == 0
