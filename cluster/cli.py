@@ -41,6 +41,7 @@ from cluster.console.commands.documents import (
     table_commands,
 )
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.identity import auth_commands
 from cluster.console.login_tokens import CredentialsFile
 from configs.settings import InvalidConfiguration, load_settings
 
@@ -77,6 +78,7 @@ app.add_typer(schedule_commands.schedules, name="schedules")
 app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
 app.add_typer(audit_commands.audit, name="audit")
+app.add_typer(auth_commands.auth, name="auth")
 app.add_typer(group_commands.groups, name="groups")
 app.add_typer(limit_commands.limits, name="limits")
 app.add_typer(governance_commands.governance, name="governance")

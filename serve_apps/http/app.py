@@ -9,7 +9,7 @@ from fastapi.middleware.cors import CORSMiddleware
 
 from configs.sections import HttpSettings
 from serve_apps.http import problems, swagger
-from serve_apps.http.auth import login_routes
+from serve_apps.http.auth import login_routes, provider_test_routes
 from serve_apps.http.auth.ldap import directory_routes
 from serve_apps.http.auth.oidc import oidc_routes
 from serve_apps.http.auth.permissions import collect_permissions
@@ -73,7 +73,7 @@ from serve_apps.http.tracing import TracingMiddleware
 
 # Fixed paths below /api/documents/ come before those with an id.
 _ROUTES = (
-    *(health, login_routes, oidc_routes, directory_routes, accounts, groups, limits, deletion),
+    *(health, login_routes, oidc_routes, directory_routes, provider_test_routes, accounts, groups, limits, deletion),
     *(erasures, holds, retention),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
     *(

@@ -358,6 +358,7 @@ LINES_ELSEWHERE: dict[str, str] = {
     "POST /api/runs/{run_id}/cancel": "the orchestrator that ends the run writes the line (run.cancel)",
     "POST /api/auth/login/ad": "it begins a session as /api/auth/login does; tests/postgres/test_ldap.py",
     "POST /api/auth/oidc/{provider}/backchannel-logout": "a line for each who is out; tests/postgres/test_oidc.py",
+    "POST /api/auth/providers/{provider}/test": "it wants a provider to ask; tests/postgres/test_provider_tests.py",
     "POST /api/retention/run": "a line for what went in each workspace; tests/postgres/test_retention.py",
     "POST /api/erasures/replay": "a line for each erasure that is done again; tests/postgres/test_http_erasures.py",
     "POST /api/skills/mcp:discover": "a line where `add` finds something new; tests/postgres/test_mcp_server.py",

@@ -17,6 +17,7 @@ from serve_apps.ui.system import (
     policies,
     rate_limits,
     restart_banner,
+    sign_in_sources,
     skill_credentials,
     user_groups,
 )
@@ -65,6 +66,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "models": Role.OPERATOR,
         "people": Role.ADMIN,
         "groups": Role.ADMIN,
+        "sign-in": Role.ADMIN,
         "limits": Role.ADMIN,
         "keys": Role.DEVELOPER,
         "credentials": Role.OPERATOR,
@@ -341,3 +343,26 @@ def test_erasures_are_shown_with_what_the_probe_found() -> None:
     receipt = {"id": HOSTILE, "erased": {"pages": 3}, "key": {"id": "k1"}}
     shown = legal_holds._receipt_view("e1", receipt)
     assert "<script>" not in shown and "pages" in shown and "k1" in shown and "Look again" in shown
+
+
+def test_a_test_of_a_provider_is_shown_escaped_with_what_to_do() -> None:
+    one = {"name": "corp", "title": HOSTILE, "kind": "openldap", "addresses": [HOSTILE], "account": HOSTILE}
+    one |= {"redirect_uri": None, "domains": [], "groups": [HOSTILE], "rights_hours": None}
+    one |= {"rules": [{"claim": "groups", "value": HOSTILE, "workspace": "w", "role": "viewer", "tenant_role": None}]}
+    shown = sign_in_sources.source_list([one]) + sign_in_sources.source_view(one)
+    assert "<script>" not in shown and "Whom to look for" in shown and "name=corp" in shown
+    provider = sign_in_sources.source_view(one | {"kind": "oidc", "rules": []})
+    assert "Whom to look for" not in provider and "AOS_AUTH_PUBLIC_URL is not set" in provider
+    assert "AOS_AUTH_PROVIDERS_FILE" in sign_in_sources.source_list([])
+    checks = [{"name": HOSTILE, "ok": False, "detail": HOSTILE, "fix": HOSTILE, "required": True}]
+    checks.append({"name": "pkce", "ok": False, "detail": "", "fix": "Ask.", "required": False})
+    person = {
+        "subject": "s",
+        "email": None,
+        "account": None,
+        "workspaces": {HOSTILE: "viewer"},
+        "tenant_role": "viewer",
+    }
+    found = {"name": HOSTILE, "ok": False, "checks": checks, "person": person | {"groups": [HOSTILE]}}
+    shown = sign_in_sources.test_view(found)
+    assert "<script>" not in shown and "advice" in shown and "something is wrong" in shown and "refused" in shown

@@ -42,6 +42,8 @@ EXPECTED = {
         POST /api/groups
         DELETE /api/groups/{group_id}
         GET /api/auth/directories/{provider}/check
+        GET /api/auth/providers/declared
+        POST /api/auth/providers/{provider}/test
         PUT /api/groups/{group_id}/members/{user_id}
         DELETE /api/groups/{group_id}/members/{user_id}
         PUT /api/limits/{subject_kind}/{subject}/{resource}

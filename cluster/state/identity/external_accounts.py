@@ -1,8 +1,9 @@
 """People who sign in by a provider: whom they are here, and what the provider gives them and takes away again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from cluster.basics.errors import Conflict, Forbidden
 from cluster.basics.scope import Role, Scope, TenantId, UserId
@@ -77,6 +78,30 @@ class ExternalSignIn:
     changed: bool
 
 
+class AccountAtSignIn(StrEnum):
+    """The account that somebody would have after a sign-in, or why they would have none."""
+
+    LINKED = "linked"  # the one that they have had since an earlier sign-in
+    JOINED = "joined"  # one that is here already and has their e-mail address
+    NEW = "new"
+    NOT_LINKED = "not_linked"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPreview:
+    """A sign-in that nobody has begun.
+
+    Attributes:
+        workspaces: those that are here, by name.
+        enters: some workspace would be open to them.
+    """
+
+    account: AccountAtSignIn
+    workspaces: Mapping[str, Role]
+    enters: bool
+
+
 @dataclass(frozen=True, slots=True)
 class SignInHandoff:
     """A sign-in that waits for whoever asked for it.
@@ -107,6 +132,15 @@ class ProviderLogout:
     subject: str
     session: str
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkspaceRole:
+    """A role in a workspace that is here."""
+
+    id: str
+    name: str
+    role: Role
 
 
 class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
@@ -147,6 +181,30 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         granted = await tx.one(self._sql["any_membership"], tenant=tenant, user=user) is not None
         return ExternalSignIn(user, known is None, granted, changed)
 
+    async def preview(self, tenant: TenantId, person: ExternalPerson, rights: GrantedRights) -> SignInPreview:
+        """Whom a sign-in would make of this person, and what it would open; nothing is written."""
+        named = {"tenant": tenant, "issuer": person.issuer, "subject": person.subject}
+        async with self._db.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
+            row, account = await tx.one(self._sql["account"], **named), AccountAtSignIn.LINKED
+            if row is None:
+                row = await tx.one(self._sql["user_by_email"], tenant=tenant, email=person.email)
+                account = AccountAtSignIn.NEW if row is None else AccountAtSignIn.JOINED
+                if person.email is None or (row is not None and not row["free"]):
+                    account = AccountAtSignIn.NOT_LINKED
+            if row is not None and row["disabled"]:
+                account = AccountAtSignIn.DISABLED
+            roles = await self._roles_here(tx, tenant, rights.workspaces)
+            whom = {"tenant": tenant, "user": None if row is None else row["id"], "provider": person.provider}
+            kept = row is not None and await tx.one(self._sql["kept_membership"], **whom) is not None
+        refused = account in (AccountAtSignIn.NOT_LINKED, AccountAtSignIn.DISABLED)
+        return SignInPreview(account, {one.name: one.role for one in roles}, not refused and bool(roles or kept))
+
+    async def known_workspaces(self, tenant: TenantId, wanted: Sequence[str]) -> set[str]:
+        """Of these names and ids those that workspaces of the tenant have."""
+        async with self._db.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
+            rows = await tx.all(self._sql["workspaces"], tenant=tenant, wanted=list(wanted))
+        return {text for row in rows for text in (row["name"], str(row["id"]))} & set(wanted)
+
     async def user_of(self, tenant: TenantId, issuer: str, subject: str) -> UserId | None:
         """Whom an issuer's subject is here; None for somebody who has never signed in, or is disabled."""
         named = {"tenant": tenant, "issuer": issuer, "subject": subject}
@@ -174,11 +232,7 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
 
     async def _grant(self, tx: Transaction, whom: Mapping[str, str], rights: GrantedRights) -> bool:
         """True where that gave or took anything."""
-        found = await tx.all(self._sql["workspaces"], tenant=whom["tenant"], wanted=list(rights.workspaces))
-        roles: dict[str, Role] = {}
-        for row in found:
-            given = [rights.workspaces[key] for key in (row["name"], str(row["id"])) if key in rights.workspaces]
-            roles[str(row["id"])] = max(given, key=list(Role).index)
+        roles = {one.id: one.role for one in await self._roles_here(tx, whom["tenant"], rights.workspaces)}
         names = list(rights.groups)
         changed = await tx.run(self._sql["drop_lapsed_memberships"], **whom, workspaces=list(roles))
         for workspace, role in roles.items():
@@ -188,6 +242,15 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         changed += await tx.run(self._sql["drop_lapsed_groups"], **whom, names=names)
         changed += await tx.run(self._sql["join_groups"], **whom, names=names)
         return changed > 0
+
+    async def _roles_here(self, tx: Transaction, tenant: str, given: Mapping[str, Role]) -> list["_WorkspaceRole"]:
+        """The roles for those workspaces that are here; of several for one, the highest."""
+        found = await tx.all(self._sql["workspaces"], tenant=tenant, wanted=list(given))
+        roles = []
+        for row in found:
+            known = [given[key] for key in (row["name"], str(row["id"])) if key in given]
+            roles.append(_WorkspaceRole(str(row["id"]), row["name"], max(known, key=list(Role).index)))
+        return roles
 
     async def keep(self, tx: Transaction, tenant: TenantId, handoff: SignInHandoff, now: datetime) -> None:
         """Keep a sign-in for whoever asked for it, and forget those that ran out."""

@@ -114,3 +114,7 @@ with meant as (
     returning r.user_id
 )
 select distinct user_id from ended;
+
+-- kept_membership: Whether somebody may enter a workspace by something else than this provider.
+select workspace_id from memberships
+where user_id = %(user)s and tenant_id = %(tenant)s and provider is distinct from %(provider)s limit 1;

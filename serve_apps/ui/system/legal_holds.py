@@ -20,6 +20,7 @@ from serve_apps.ui.system.section import (
     page_address,
     page_query,
     tenant_admin,
+    tenant_only,
 )
 
 PAGE_OF: Final = 50
@@ -31,7 +32,7 @@ ERASED: Final = "Erasures are asked for with `aos erasures run`. Each has a sign
 
 async def _show_holds(api: SessionApi, asked: Query) -> SafeHtml:
     if not await tenant_admin(api):
-        return _tenant_only("Holds")
+        return tenant_only("Holds")
     if "new" in asked:
         return titled_card("Hold something", _new_hold_form())
     found = await api.get("/api/legal-holds", skip=query_int(asked), limit=PAGE_OF)
@@ -88,7 +89,7 @@ async def _release_hold(api: SessionApi, values: Values) -> ActResult:
 
 async def _show_erasures(api: SessionApi, asked: Query) -> SafeHtml:
     if not await tenant_admin(api):
-        return _tenant_only("Erasures")
+        return tenant_only("Erasures")
     if "receipt" in asked:
         found = await api.get(api_route("erasures", asked["receipt"], "receipt"))
         return _receipt_view(asked["receipt"], found)
@@ -130,10 +131,6 @@ async def _look_again(api: SessionApi, values: Values) -> ActResult:
         return act_done("Nothing of it is found.")
     places = ", ".join(f"{place}: {count}" for place, count in found["places"].items())
     return act_done(f"{found['finds']} found: {places}.")
-
-
-def _tenant_only(title: str) -> SafeHtml:
-    return titled_card(title, empty_state("Administrators of the tenant see this.", "Ask one of them."))
 
 
 HOLDS_SECTION = SystemSection(

@@ -6,6 +6,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from serve_apps.ui.kit.api import SessionApi
+from serve_apps.ui.kit.blocks import empty_state, titled_card
 from serve_apps.ui.kit.html import SafeHtml, tag
 from serve_apps.ui.kit.page import PREFIX
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
@@ -71,6 +72,11 @@ def missing_problem(what: str) -> ApiProblem:
     return ApiProblem(
         ProblemReport(f"This {what} is not here.", "It may have been deleted.", "Go back to the list.", 404, "gone")
     )
+
+
+def tenant_only(title: str) -> SafeHtml:
+    """In place of what only administrators of the tenant may do."""
+    return titled_card(title, empty_state("Administrators of the tenant see this.", "Ask one of them."))
 
 
 async def find_listed(api: SessionApi, path: str, id_: str, what: str) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from ldap3.core.exceptions import LDAPInvalidFilterError
 from ldap3.operation.search import parse_filter
 
 from cluster.basics.errors import Forbidden, InvalidSettings, Permanent
-from configs.sign_in_directories import LOGIN, Directory
+from configs.sign_in_directories import Directory
 from serve_apps.http.auth.ldap.directory_connection import BindRefused, DirectoryConnection, ServerAway, SeveralEntries
 from serve_apps.http.auth.ldap.directory_entry import (
     STATUS_ATTRIBUTES,
@@ -72,23 +72,8 @@ class DirectoryPerson:
     claims: Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryCheck:
-    """Whether a directory can be asked.
-
-    Attributes:
-        servers: what is wrong with each by its URL; nothing where that is empty.
-        problem: what is wrong besides.
-        people: how many the user filter may find, up to 20,000; None where no service account looks for them.
-    """
-
-    servers: Mapping[str, str]
-    problem: str = ""
-    people: int | None = None
-
-
 @dataclass
-class _Session:
+class DirectorySession:
     """The connections of one sign-in, which has an end."""
 
     threads: ThreadPoolExecutor
@@ -145,17 +130,17 @@ class DirectoryClient:
         """
         if not login or not password:  # which some directories take for anybody's
             raise PasswordRefused("login or password is empty")
-        async with self._session() as session:
+        async with self.session() as session:
             if self.directory.bind == "direct":
                 connection, entry = await session.run(self._bind_directly, session, login, password)
             else:
-                connection = await session.run(self._open_service, session)
+                connection = await session.run(self.open_service, session)
                 entry = await self._find(session, connection, login)
-                async with trying(self._subject(entry)):
+                async with trying(self.subject_of(entry)):
                     await session.run(self._prove, session, entry, password)
             if (why := entry.ended(now)) is not None:
                 raise AccountEnded(why)
-            return await session.run(self._person, connection, entry)
+            return await session.run(self.person, connection, entry)
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
@@ -173,37 +158,11 @@ class DirectoryClient:
         finally:
             self._places.release()
 
-    async def check(self) -> DirectoryCheck:
-        """Try each server, and the service account."""
-        servers = {}
-        for url in self.directory.urls:
-            try:
-                async with self._session() as session:
-                    await session.run(self._connect, session, url)
-                servers[url] = ""
-            except ServerAway as away:
-                servers[url] = away.why
-            except ProviderUnavailable:
-                servers[url] = "no answer in time"
-        if self.directory.bind == "direct":
-            return DirectoryCheck(servers)
-        try:
-            async with self._session() as session:
-                connection = await session.run(self._open_service, session)
-                return DirectoryCheck(servers, people=await session.run(self._count_people, connection))
-        except ServerAway as away:
-            return DirectoryCheck(servers, away.why)
-        except ProviderUnavailable as error:
-            return DirectoryCheck(servers, str(error.__cause__ or "no answer in time"))
-
-    def _count_people(self, connection: DirectoryConnection) -> int:
-        anybody = self.directory.user_filter.replace(LOGIN, "*")
-        return sum(1 for _ in connection.pages(self.directory.base_dn, anybody, ("1.1",)))  # no attributes
-
     @asynccontextmanager
-    async def _session(self) -> AsyncIterator[_Session]:
+    async def session(self) -> AsyncIterator[DirectorySession]:
+        """Connections that end with it, within the seconds of a sign-in."""
         end = asyncio.get_running_loop().time() + self.directory.seconds
-        session = _Session(self._threads, end, self.directory.title)
+        session = DirectorySession(self._threads, end, self.directory.title)
         try:
             yield session
         finally:
@@ -212,26 +171,28 @@ class DirectoryClient:
                 with suppress(RuntimeError):  # the program ends, and has closed them already
                     self._threads.submit(connection.close)
 
-    def _open(self, session: _Session) -> DirectoryConnection:
+    def _open(self, session: DirectorySession) -> DirectoryConnection:
         """A connection to the first server that takes one; those that did not a moment ago come last."""
         moment = self._clock()
         urls = sorted(self.directory.urls, key=lambda url: self._avoided.get(url, 0.0) > moment)
         last: ServerAway | None = None
         for url in urls:
             try:
-                return self._connect(session, url)
+                return self.connect(session, url)
             except ServerAway as away:
                 self._avoided[url], last = moment + AVOIDED_SECONDS, away
         assert last is not None, "there is one at least"
         raise last
 
-    def _connect(self, session: _Session, url: str) -> DirectoryConnection:
+    def connect(self, session: DirectorySession, url: str) -> DirectoryConnection:
+        """A connection to one of its servers. Raises ServerAway."""
         connection = DirectoryConnection(self.directory, url, self._context)
         session.connections.append(connection)
         connection.open()
         return connection
 
-    def _open_service(self, session: _Session) -> DirectoryConnection:
+    def open_service(self, session: DirectorySession) -> DirectoryConnection:
+        """A connection of the service account. Raises ProviderUnavailable; from BindRefused where it is refused."""
         connection = self._open(session)
         try:
             connection.bind(self.directory.service_dn or "", self.directory.service_password or "")
@@ -240,11 +201,11 @@ class DirectoryClient:
             raise ProviderUnavailable(self.directory.title) from error
         return connection
 
-    async def _find(self, session: _Session, connection: DirectoryConnection, login: str) -> DirectoryEntry:
+    async def _find(self, session: DirectorySession, connection: DirectoryConnection, login: str) -> DirectoryEntry:
         """The entry that a login means. Raises PasswordRefused, after as long a way as a wrong password's."""
         base, filter_ = self.directory.base_dn, filter_for(self.directory.user_filter, login)
         try:
-            entry = await session.run(connection.find_one, base, filter_, self._attributes())
+            entry = await session.run(connection.find_one, base, filter_, self.attributes())
             why = "no such login"
         except SeveralEntries:
             entry, why = None, "the login means several entries"
@@ -257,7 +218,7 @@ class DirectoryClient:
             raise PasswordRefused(why)
         return entry
 
-    def _prove(self, session: _Session, entry: DirectoryEntry, password: str) -> None:
+    def _prove(self, session: DirectorySession, entry: DirectoryEntry, password: str) -> None:
         """Raises PasswordRefused: it is not the entry's password."""
         try:
             self._open(session).bind(entry.dn, password)
@@ -265,7 +226,7 @@ class DirectoryClient:
             raise PasswordRefused(str(error), entry.subject(self.directory.subject_attribute)) from error
 
     def _bind_directly(
-        self, session: _Session, login: str, password: str
+        self, session: DirectorySession, login: str, password: str
     ) -> tuple[DirectoryConnection, DirectoryEntry]:
         """Bind as the login says, and find the entry of whom the directory says that is.
 
@@ -281,32 +242,33 @@ class DirectoryClient:
             raise PasswordRefused(str(error)) from error
         kind, _, who = connection.who_am_i().partition(":")
         if kind == "dn" and who:
-            entry = connection.read(who, self._attributes())
+            entry = connection.read(who, self.attributes())
         elif kind == "u" and who:
             entry = self._principal(connection, who)
         else:
             entry = None
         if entry is None:
             raise SignInRefused("the directory does not say who has bound")
-        self._subject(entry)
+        self.subject_of(entry)
         return connection, entry
 
     def _principal(self, connection: DirectoryConnection, who: str) -> DirectoryEntry | None:
         """The entry of `DOMAIN\\name` in Active Directory; of another domain's user of the same name, none."""
         filter_ = filter_for("(&(objectClass=user)(sAMAccountName={login}))", who.rpartition("\\")[2])
         try:
-            entry = connection.find_one(self.directory.base_dn, filter_, (*self._attributes(), PRINCIPAL))
+            entry = connection.find_one(self.directory.base_dn, filter_, (*self.attributes(), PRINCIPAL))
         except SeveralEntries:
             return None
         same = entry is not None and [one.casefold() for one in entry.texts(PRINCIPAL)] == [who.casefold()]
         return entry if same else None
 
-    def _person(self, connection: DirectoryConnection, entry: DirectoryEntry) -> DirectoryPerson:
+    def person(self, connection: DirectoryConnection, entry: DirectoryEntry) -> DirectoryPerson:
+        """What the directory says of somebody, with all their groups. Raises SignInRefused: no lasting name."""
         of = self.directory
         claims = {rule.claim: entry.texts(rule.claim) for rule in of.rules}
         claims |= {of.groups_claim: self._groups(connection, entry.dn)}
         email = next(iter(entry.texts(of.email_attribute)), "")
-        return DirectoryPerson(self._subject(entry), email, claims)
+        return DirectoryPerson(self.subject_of(entry), email, claims)
 
     def _groups(self, connection: DirectoryConnection, dn: str) -> list[str]:
         """Names and DNs of all groups that somebody is in, in groups in groups, too, as the directory is set up."""
@@ -326,13 +288,15 @@ class DirectoryClient:
                 break
         return [name for group in seen.values() for name in (group.dn, *group.texts("cn"))]
 
-    def _subject(self, entry: DirectoryEntry) -> str:
+    def subject_of(self, entry: DirectoryEntry) -> str:
+        """The lasting name in an entry. Raises SignInRefused: it has none."""
         subject = entry.subject(self.directory.subject_attribute)
         if subject is None:
             raise SignInRefused(f"the entry has no {self.directory.subject_attribute} that can be read")
         return subject
 
-    def _attributes(self) -> tuple[str, ...]:
+    def attributes(self) -> tuple[str, ...]:
+        """Those that are read of somebody's entry."""
         of = self.directory
         claims = {rule.claim for rule in of.rules} - {of.groups_claim}
         return (of.subject_attribute, of.email_attribute, *STATUS_ATTRIBUTES, *sorted(claims))

@@ -5,6 +5,7 @@ import re
 import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from socket import SHUT_RDWR
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -107,6 +108,13 @@ class DirectoryConnection:
             self._connection.open(read_server_info=False)
             if not self._secure:
                 self._connection.start_tls(read_server_info=False)
+
+    def certificate_end(self) -> datetime | None:
+        """When the server's certificate runs out; None where that is not known."""
+        socket = self._connection.socket
+        shown = socket.getpeercert() if isinstance(socket, ssl.SSLSocket) else None
+        until = (shown or {}).get("notAfter")
+        return datetime.fromtimestamp(ssl.cert_time_to_seconds(until), UTC) if isinstance(until, str) else None
 
     def bind(self, name: str, password: str) -> None:
         """Become somebody. Raises BindRefused: with the directory's reason."""

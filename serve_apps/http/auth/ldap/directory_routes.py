@@ -15,6 +15,7 @@ from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember
 from serve_apps.http.auth.claimed_rights import accepted_email, claimed_rights
 from serve_apps.http.auth.external_sign_in import admit, record_refusal, tenant_of
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
+from serve_apps.http.auth.ldap.directory_check import check_servers
 from serve_apps.http.auth.ldap.directory_client import DirectoryClient, DirectoryPerson, PasswordRefused
 from serve_apps.http.auth.ldap.directory_entry import fold_login, fold_name
 from serve_apps.http.auth.login_routes import WrongCredentials, check_login_scope, start_session
@@ -134,7 +135,7 @@ async def check_directory(provider: str, me: Me, parts: Its) -> DirectoryReport:
     client = parts.directories.get(provider)
     if client is None or await tenant_of(parts, client.directory) != me.tenant:
         raise UnknownProvider(provider[:80])
-    found = await client.check()
+    found = await check_servers(client)
     servers = [DirectoryServer(url=url, problem=problem) for url, problem in found.servers.items()]
     return DirectoryReport(servers=servers, problem=found.problem, people=found.people)
 

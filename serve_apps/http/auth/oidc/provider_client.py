@@ -1,7 +1,6 @@
 """An OpenID provider as this program asks it: its discovery document, its keys, and tokens for a code."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,14 +9,19 @@ from typing import Any, TypeVar
 import httpx2
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
-from joserfc.errors import JoseError
-from joserfc.jwk import JWKRegistry, KeySet
+from joserfc.jwk import KeySet
 
 from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider, is_private_channel
 from serve_apps.http.auth.oidc.access_token import verify_access_token
 from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
 from serve_apps.http.auth.oidc.logout_token import verify_logout_token
+from serve_apps.http.auth.oidc.provider_documents import (
+    DocumentUnreadable,
+    ProviderDocument,
+    fetch_document,
+    signing_keys,
+)
 from serve_apps.http.auth.sign_in_problems import ProviderUnavailable, SignInRefused
 
 T = TypeVar("T")
@@ -26,7 +30,6 @@ log = logging.getLogger("aos.auth")
 SECONDS = 10.0  # of one request
 KNOWN_SECONDS = 600.0  # for so long a discovery document and keys are believed
 AGAIN_SECONDS = 10.0  # keys are not asked for more often, whatever tokens name
-MOST_BYTES = 1 << 20
 DISCOVERY = "/.well-known/openid-configuration"
 
 
@@ -74,7 +77,7 @@ class OidcProviderClient:
     async def _known_metadata(self) -> ProviderMetadata:
         if self._metadata is None or self._clock() - self._metadata.at > KNOWN_SECONDS:
             self._try_now("metadata", "discovery")
-            found = await self._fetch_json(self.provider.issuer.rstrip("/") + DISCOVERY)
+            found = await self._fetch_json(self.discovery_url)
             self._metadata = _Known(self._read_metadata(found), self._clock())
         value: ProviderMetadata = self._metadata.value
         return value
@@ -160,7 +163,7 @@ class OidcProviderClient:
             if self._keys is None or self._clock() - self._keys.at > oldest:
                 metadata = await self._known_metadata()
                 self._try_now("keys", metadata.jwks_uri)
-                self._keys = _Known(_signing_keys(await self._fetch_json(metadata.jwks_uri)), self._clock())
+                self._keys = _Known(signing_keys(await self._fetch_json(metadata.jwks_uri)), self._clock())
             value: KeySet = self._keys.value
             return value
 
@@ -180,24 +183,20 @@ class OidcProviderClient:
             auth_method=method if self.provider.client_secret else "none",
         )
 
+    @property
+    def discovery_url(self) -> str:
+        """Where its discovery document stands."""
+        return self.provider.issuer.rstrip("/") + DISCOVERY
+
+    async def look_up(self, url: str) -> ProviderDocument:
+        """What stands there now, whatever is known already. Raises DocumentUnreadable."""
+        return await fetch_document(url, self._options())
+
     async def _fetch_json(self, url: str, headers: Mapping[str, str] | None = None) -> Mapping[str, Any]:
         try:
-            async with (
-                httpx2.AsyncClient(**self._options()) as client,
-                client.stream("GET", url, headers=headers) as answer,
-            ):
-                answer.raise_for_status()
-                body = b""
-                async for part in answer.aiter_bytes():
-                    body += part
-                    if len(body) > MOST_BYTES:
-                        raise ValueError("more than a megabyte")
-                found = json.loads(body)
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            return (await fetch_document(url, self._options(), headers)).body
+        except DocumentUnreadable as error:
             raise self._unavailable(url, error) from error
-        if not isinstance(found, dict):
-            raise self._unavailable(url, "no JSON object")
-        return found
 
     def _oauth(self, metadata: ProviderMetadata, redirect_uri: str) -> AsyncOAuth2Client:
         of = self.provider
@@ -217,17 +216,3 @@ class OidcProviderClient:
     def _unavailable(self, where: str, error: object) -> ProviderUnavailable:
         log.warning("provider %s: %s: %s", self.provider.name, where, error)
         return ProviderUnavailable(self.provider.title)
-
-
-def _signing_keys(found: Mapping[str, Any]) -> KeySet:
-    """The public keys for signatures; of a kind that is not known here, or meant for something else, none."""
-    keys = []
-    listed = found.get("keys")
-    for one in listed if isinstance(listed, list) else ():
-        if not isinstance(one, dict) or one.get("kty") == "oct" or one.get("use", "sig") != "sig":
-            continue
-        try:
-            keys.append(JWKRegistry.import_key(one))
-        except (JoseError, ValueError, TypeError) as error:
-            log.info("a key of the provider is not used: %s", type(error).__name__)
-    return KeySet(keys)

@@ -1,0 +1,1 @@
+"""Commands about who people are and by what they sign in."""
