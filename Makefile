@@ -21,10 +21,19 @@ install: system $(STAMP) ## what tests and checks need, too; instant the second 
 
 install-runtime: system $(RUNTIME) ## system packages and what the product itself needs
 
+# RHEL and its like: nobody has tried these names there, so the line is printed, and nothing is installed by it.
+DNF := ! command -v apt-get >/dev/null && command -v dnf >/dev/null
+UNTRIED := (names looked up, not tried here; tesseract and chromium are EPEL's)
+
 system:
 	@need=; for pair in tesseract:tesseract-ocr bwrap:bubblewrap; do \
 	  command -v $${pair%%:*} >/dev/null || need="$$need $${pair##*:}"; done; \
 	[ -n "$$need" ] || exit 0; \
+	if $(DNF); then \
+	  echo "Missing:$$need. Run once $(UNTRIED):"; \
+	  echo "    sudo dnf install -y tesseract tesseract-langpack-eng bubblewrap libseccomp"; \
+	  case "$$need" in *tesseract*) exit 1;; esac; \
+	  echo "Everything else works without bubblewrap; Python skills are refused until it is there."; exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
 	  echo "Missing:$$need; this account may not install it. Run once:"; \
 	  echo "    sudo apt-get update && sudo apt-get install -y$$need libseccomp2"; \
@@ -36,6 +45,7 @@ system:
 
 $(RUNTIME): pyproject.toml configs/constraints.txt
 	@command -v $(PYTHON) >/dev/null || { \
+	  if $(DNF); then echo "$(PYTHON) is missing. Run: sudo dnf install -y python3.11 python3.11-pip (or set PYTHON=...)"; exit 1; fi; \
 	  echo "$(PYTHON) is missing. Run: sudo apt-get install -y python3.11 python3.11-venv (or set PYTHON=...)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "The venv module is missing. Run: sudo apt-get install -y python3.11-venv"; exit 1; }
@@ -61,6 +71,8 @@ doctor: install-runtime ## health of every part as one table
 
 browser:
 	@command -v chromium >/dev/null && exit 0; \
+	if $(DNF); then echo "Missing: chromium. Run once $(UNTRIED):"; \
+	  echo "    sudo dnf install -y chromium dejavu-sans-fonts && sudo ln -s /usr/bin/chromium-browser /usr/local/bin/chromium"; exit 1; fi; \
 	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
 	  echo "Missing: chromium. Run once: sudo apt-get update && sudo apt-get install -y chromium"; exit 1; fi; \
 	echo "installing chromium"; \
@@ -71,6 +83,8 @@ browser:
 # keeps it from that now, and `update-rc.d`/`systemctl` later. One that was installed before is left as it is.
 slapd:
 	@[ -x /usr/sbin/slapd ] && command -v ldapmodify >/dev/null && exit 0; \
+	if $(DNF); then echo "Missing: slapd. RHEL 9 has openldap-servers in EPEL alone and RHEL 8 has none; these tests want"; \
+	  echo "Debian's schema files in /etc/ldap/schema: run them on Debian or Ubuntu."; exit 1; fi; \
 	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
 	  echo "Missing: slapd. Run once: sudo apt-get update && sudo apt-get install -y --no-install-recommends slapd ldap-utils"; \
 	  echo "Its service is not needed: sudo systemctl disable --now slapd"; exit 1; fi; \
@@ -85,7 +99,10 @@ slapd:
 
 
 syslog:
-	@[ -x /usr/sbin/rsyslogd ] && ls /usr/lib/*/rsyslog/lmnsd_gtls.so >/dev/null 2>&1 && exit 0; \
+	@[ -x /usr/sbin/rsyslogd ] && for at in /usr/lib/*/rsyslog /usr/lib64/rsyslog; do \
+	  [ ! -e $$at/lmnsd_gtls.so ] || exit 0; done; \
+	if $(DNF); then echo "Missing: rsyslog. Run once $(UNTRIED):"; \
+	  echo "    sudo dnf install -y rsyslog rsyslog-gnutls"; exit 1; fi; \
 	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
 	  echo "Missing: rsyslog. Run once: sudo apt-get update && sudo apt-get install -y rsyslog rsyslog-gnutls"; exit 1; fi; \
 	echo "installing rsyslog"; \
