@@ -48,6 +48,7 @@ from serve_apps.http.routes.documents import (
 )
 from serve_apps.http.routes.governance import erasures, holds, retention
 from serve_apps.http.routes.operations import (
+    account_links,
     accounts,
     audit,
     config,
@@ -73,7 +74,18 @@ from serve_apps.http.tracing import TracingMiddleware
 
 # Fixed paths below /api/documents/ come before those with an id.
 _ROUTES = (
-    *(health, login_routes, oidc_routes, directory_routes, provider_test_routes, accounts, groups, limits, deletion),
+    *(
+        health,
+        login_routes,
+        oidc_routes,
+        directory_routes,
+        provider_test_routes,
+        accounts,
+        account_links,
+        groups,
+        limits,
+        deletion,
+    ),
     *(erasures, holds, retention),
     *(agents, trials, packages, remote_skills, skills, connections, credentials),
     *(

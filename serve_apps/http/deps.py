@@ -18,6 +18,7 @@ from cluster.state.audit_export.exporter import AuditExporter
 from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database, Transaction
 from cluster.state.feedback import FeedbackStore
+from cluster.state.identity.account_links import AccountLinkStore
 from cluster.state.identity.accounts import AccountStore
 from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
@@ -104,6 +105,7 @@ class AppDependencies:
     accounts: AccountStore
     groups: GroupStore
     external: ExternalAccountStore
+    account_links: AccountLinkStore
     library: DocumentLibrary
     graph: KnowledgeGraph
     agent_store: AgentStore

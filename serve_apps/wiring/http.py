@@ -12,6 +12,7 @@ from cluster.basics.errors import InvalidSettings
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
+from cluster.state.identity.account_links import AccountLinkStore
 from cluster.state.identity.accounts import AccountStore
 from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
@@ -194,6 +195,7 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "accounts": AccountStore(database),
         "groups": GroupStore(database),
         "external": ExternalAccountStore(database),
+        "account_links": AccountLinkStore(database),
         "library": DocumentLibrary(database),
         "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),

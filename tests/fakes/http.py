@@ -31,6 +31,7 @@ from cluster.state.audit_export.exporter import AuditExporter
 from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
+from cluster.state.identity.account_links import AccountLinkStore
 from cluster.state.identity.accounts import AccountStore
 from cluster.state.identity.external_accounts import ExternalAccountStore
 from cluster.state.identity.groups import GroupStore
@@ -265,6 +266,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         accounts=AccountStore(database),
         groups=GroupStore(database),
         external=ExternalAccountStore(database),
+        account_links=AccountLinkStore(database),
         library=DocumentLibrary(database),
         graph=KnowledgeGraph(database, lexicon),
         agent_store=AgentStore(database, standing_assistant(AuditLog(database))),

@@ -82,6 +82,16 @@ async def _other_user(room: CallRoom) -> Call:
     return Call(values=(await _fresh_user(room)).values)
 
 
+async def _linked_user(room: CallRoom) -> Call:
+    values = (await _fresh_user(room)).values
+    room.sql(
+        "insert into external_accounts (tenant_id, issuer, subject, provider, user_id)"
+        " select tenant_id, 'https://corp.example', id::text, 'corp', id from users where id = %s",
+        values["user_id"],
+    )
+    return Call(values={**values, "provider": "corp"})
+
+
 async def _fresh_skill(room: CallRoom) -> Call:
     name = await room.made("/api/skills", {"name": "passing", "description": "d", "text": "t"}, "name")
     return Call({"name": name}, {"skill_name": name})
@@ -258,6 +268,7 @@ CALLS: dict[str, Call | Prepared] = {
     "DELETE /api/tenants/{tenant_id}": _tenant_below,
     "DELETE /api/users/{user_id}": _fresh_user,
     "DELETE /api/users/{user_id}/sessions": _fresh_user,
+    "DELETE /api/users/{user_id}/links/{provider}": _linked_user,
     "PATCH /api/users/{user_id}": _fresh_user,
     "POST /api/users/{user_id}/password": _other_user,
     "POST /api/generations/rollback": _generation_before,

@@ -366,3 +366,11 @@ def test_a_test_of_a_provider_is_shown_escaped_with_what_to_do() -> None:
     found = {"name": HOSTILE, "ok": False, "checks": checks, "person": person | {"groups": [HOSTILE]}}
     shown = sign_in_sources.test_view(found)
     assert "<script>" not in shown and "advice" in shown and "something is wrong" in shown and "refused" in shown
+
+
+def test_the_sources_that_somebody_comes_from_are_shown_escaped_each_with_its_end() -> None:
+    one = {"id": "u1", "email": HOSTILE}
+    link = {"provider": "corp", "subject": HOSTILE, "signed_in_at": None, "workspaces": ["w"], "groups": [HOSTILE]}
+    shown = people.link_list(one, [link | {"tenant_role": "operator"}])
+    assert shown is not None and "<script>" not in shown and "Unlink" in shown and "operator in the tenant" in shown
+    assert people.link_list(one, []) is None, "who is here by hand alone has none"

@@ -39,6 +39,7 @@ EXPECTED = {
         POST /api/users/{user_id}/password
         DELETE /api/users/{user_id}
         DELETE /api/users/{user_id}/sessions
+        DELETE /api/users/{user_id}/links/{provider}
         POST /api/groups
         DELETE /api/groups/{group_id}
         GET /api/auth/directories/{provider}/check
@@ -181,6 +182,7 @@ EXPECTED = {
         DELETE /api/api-keys/{key_id}
     """,
     "AUDIT": """
+        GET /api/users/{user_id}/links
         GET /api/groups/{group_id}/members
         GET /api/limits
         GET /api/erasures

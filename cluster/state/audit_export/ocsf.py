@@ -37,6 +37,7 @@ _ACTIONS: Mapping[str, tuple[int, int]] = {
     "user.password": (3001, 4),
     "user.grant": (3001, 7),
     "user.leave": (3001, 8),
+    "user.unlink": (3001, 8),
     "group.join": (3006, 3),
     "group.leave": (3006, 4),
 }

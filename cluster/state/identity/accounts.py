@@ -131,6 +131,11 @@ class AccountStore(SqlStore, queries="identity.sql"):
         await self._require_other_user(tx, scope, user)
         await tx.required(f"user {user} in this workspace", self._sql["leave_workspace"], **scope.keys, user=user)
 
+    async def require_user(self, scope: Scope, user: str) -> Row:
+        """Somebody of the tenant. Raises NotFound."""
+        async with self._db.transaction(scope) as tx:
+            return await self._require_user(tx, scope, user)
+
     async def _require_user(self, tx: Transaction, scope: Scope, user: str) -> Row:
         return await tx.required(f"user {user}", self._sql["user"], user=user, **scope.keys)
 

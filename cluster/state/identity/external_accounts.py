@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from cluster.basics.errors import Conflict, Forbidden
+from cluster.basics.errors import Conflict, Forbidden, Unauthenticated
 from cluster.basics.scope import Role, Scope, TenantId, UserId
 from cluster.state.db.postgres import Row, SqlStore, Transaction, unique_or_conflict
 from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember
@@ -23,6 +23,13 @@ class NothingGranted(Forbidden):
 
     code = "nothing_granted"
     fix = "Ask an administrator for a rule (auth.providers_file) that names one of your groups, or for a membership."
+
+
+class NoLongerLinked(Unauthenticated):
+    """Your account was unlinked from this provider a moment ago."""
+
+    code = "no_longer_linked"
+    fix = "Sign in again; if it comes back, ask an administrator of your tenant."
 
 
 class AccountDisabled(Forbidden):
@@ -275,10 +282,15 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         return SignInHandoff(code_hash, user, row["challenge"], row["provider"], row["expires_at"], session)
 
     async def follow(self, tx: Transaction, member: WorkspaceMember, issuer: str, session: str, now: datetime) -> None:
-        """Let a login end with the provider's session that it came from."""
+        """Let a login end with the provider's session that it came from, and with the link to the provider.
+
+        Raises NoLongerLinked: the link has ended since they were let in.
+        """
         named = {"tenant": member.tenant, "user": member.user}
         await tx.run(self._sql["sweep_followed"], **named)
-        await tx.run(self._sql["follow"], **named, family=member.session, issuer=issuer, session=session, now=now)
+        login = {"family": member.session, "issuer": issuer, "session": session, "now": now}
+        if not await tx.run(self._sql["follow"], **named, **login):
+            raise NoLongerLinked
 
     async def log_out(self, tx: Transaction, tenant: TenantId, said: ProviderLogout) -> list[UserId]:
         """End the logins that a provider means, access tokens included; whose they were."""

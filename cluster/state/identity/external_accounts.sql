@@ -77,9 +77,12 @@ delete from sign_in_handoffs where tenant_id = %(tenant)s and expires_at < %(now
 delete from sign_in_handoffs where hash = %(hash)s and tenant_id = %(tenant)s
 returning user_id, challenge, provider, expires_at, provider_session;
 
--- follow: A login that ends when the provider ends the session that it came from.
+-- follow: A login that ends with the provider's session that it came from, or with the link to the provider; none where
+-- they are linked no more.
 insert into provider_sessions (family, tenant_id, user_id, issuer, session, began_at)
-values (%(family)s, %(tenant)s, %(user)s, %(issuer)s, %(session)s, %(now)s);
+select %(family)s, x.tenant_id, x.user_id, x.issuer, %(session)s, %(now)s from external_accounts x
+where x.tenant_id = %(tenant)s and x.user_id = %(user)s and x.issuer = %(issuer)s
+for share of x;
 
 -- sweep_followed: Logins of which no token is left.
 delete from provider_sessions p where p.tenant_id = %(tenant)s and p.user_id = %(user)s

@@ -27,6 +27,7 @@ from serve_apps.ui.system.section import (
 PAGE_OF: Final = 50
 ADD, CHANGE, RESET = ActForm("people.add"), ActForm("people.change"), ActForm("people.reset")
 LEAVE, SWITCH, SIGN_OUT = ActForm("people.leave"), ActForm("people.switch"), ActForm("people.sign-out")
+UNLINK = ActForm("people.unlink")
 MAY: Final = {
     "viewer": "reads, searches, asks and chats",
     "developer": "also uploads documents and makes API keys",
@@ -42,7 +43,9 @@ User = Record
 async def _show_people(api: SessionApi, asked: Query) -> SafeHtml:
     changes = await tenant_admin(api)
     if "who" in asked:
-        return _person_view(await _find_person(api, asked["who"]), api.session.email, changes)
+        one = await _find_person(api, asked["who"])
+        links = (await api.get(api_route("users", one["id"], "links")))["items"] if changes else []
+        return join_html(_person_view(one, api.session.email, changes), link_list(one, links))
     if "new" in asked:
         return titled_card("Add somebody", _new_person_form())
     everywhere = "true" if asked.get("everywhere") and changes else None
@@ -109,6 +112,25 @@ def _person_view(one: User, mine: str, changes: bool) -> SafeHtml:
     keeping = RESET.confirmed("Reset it, keep API keys …", about, "Reset, keep keys", keep_keys="true", **id_)
     access = tag("div", reset, keeping, _access_actions(one, id_), class_="aos-row")
     return join_html(back, head, titled_card("Roles", roles), titled_card("Access", access))
+
+
+def link_list(one: User, links: Sequence[Record]) -> SafeHtml | None:
+    """Card of the sources that somebody comes from, each with its end; none where there are none."""
+    if not links:
+        return None
+    rows = []
+    for link in links:
+        gave = [*link["workspaces"], *(f"group {name}" for name in link["groups"])]
+        gave += [f"{link['tenant_role']} in the tenant"] if link["tenant_role"] else []
+        last = format_moment(link["signed_in_at"]) if link["signed_in_at"] else "–"
+        about = (
+            f"What {link['provider']} gave lapses at once: {', '.join(gave) or 'nothing'}. Logins by it end, and API "
+            "keys made in them are revoked. A next sign-in there links anew: to keep somebody out, disable them."
+        )
+        known = {"id": one["id"], "email": one["email"], "provider": link["provider"]}
+        end = UNLINK.confirmed("Unlink …", about, "Unlink", **known)
+        rows.append((link["provider"], tag("code", link["subject"]), last, ", ".join(gave) or "nothing", end))
+    return titled_card("Comes from", data_table(("Source", "Is there", "Last sign-in", "Gave", ""), rows))
 
 
 def _access_actions(one: User, id_: Mapping[str, str]) -> SafeHtml:
@@ -178,6 +200,13 @@ async def _sign_out(api: SessionApi, values: Values) -> ActResult:
     return act_done(f"{values.get('email', 'This person')} is signed out everywhere; password and API keys stay.")
 
 
+async def _unlink(api: SessionApi, values: Values) -> ActResult:
+    done = await api.delete(api_route("users", values["id"], "links", values["provider"]))
+    said = f"{values.get('email', 'This person')} is linked to {values['provider']} no more."
+    revoked = _key_table("These API keys were revoked", done["revoked_keys"])
+    return ActResult(join_html(success_note(f"{said} {done['ended_sessions']} logins by it have ended."), revoked))
+
+
 async def _remove_member(api: SessionApi, values: Values) -> ActResult:
     await api.delete(api_route("users", values["id"]))
     who = values.get("email", "This person")
@@ -196,5 +225,6 @@ SECTION = SystemSection(
         SIGN_OUT.act: _sign_out,
         RESET.act: _reset_password,
         LEAVE.act: _remove_member,
+        UNLINK.act: _unlink,
     },
 )

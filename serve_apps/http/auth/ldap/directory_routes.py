@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, StringConstraints, model_validat
 
 from cluster.basics.errors import Forbidden, Invalid
 from cluster.basics.scope import Scope, TenantId
+from cluster.state.db.postgres import Transaction
 from cluster.state.identity.external_accounts import ExternalPerson, NothingGranted
 from cluster.state.identity.identity import NO_WORKSPACE, WorkspaceMember
 from serve_apps.http.auth.claimed_rights import accepted_email, claimed_rights
@@ -101,7 +102,13 @@ async def login_by_directory(body: DirectoryLogin, request: Request, parts: Its)
     await check_login_scope(parts, member, body, "session.begin")
     for one in (guesses, *whose):
         await one.succeeded()
-    return await start_session(parts, member, {"provider": name})
+    follow = partial(_follow_link, parts, client.issuer)
+    return await start_session(parts, member, {"provider": name}, begun=follow)
+
+
+async def _follow_link(parts: AppDependencies, issuer: str, tx: Transaction, member: WorkspaceMember) -> None:
+    """The login ends with the link to the directory."""
+    await parts.external.follow(tx, member, issuer, "", parts.clock())
 
 
 async def _signed_in(
