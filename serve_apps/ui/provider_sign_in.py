@@ -24,6 +24,12 @@ SSO_REASONS: Final[Mapping[str, ProblemReport]] = {
         ("nothing_granted", "You are known, and nothing here is for you yet.", "Ask an administrator for access.", 403),
         ("account_disabled", "Your account is disabled.", "Ask an administrator of your organisation.", 403),
         ("account_not_linked", "Another account may have your e-mail address.", "Sign in with your password.", 403),
+        (
+            "sign_in_not_begun",
+            "This browser has no such sign-in under way.",
+            "Begin again in this browser, with cookies allowed, and come back within ten minutes.",
+            401,
+        ),
         ("provider_unavailable", "The provider does not answer.", "Try again, or sign in with your password.", 503),
     )
 }

@@ -418,6 +418,23 @@ async def test_a_forged_answer_lets_nobody_in(house: House, name: str, admin_dsn
     assert len(await house.refusals()) == 1
 
 
+async def test_a_browser_that_has_begun_no_sign_in_is_told_so_on_a_page(house: House) -> None:
+    """Its cookie ran out, or another browser has it; programs are told as ever, and no code is of use."""
+    browser = house.browser()
+    brought = house.corp.consent(await browser.depart("corp", CHALLENGE))
+    query = f"/api/auth/oidc/corp/callback?code={brought['code']}&state={brought['state']}"
+    page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    for headers, cookies in (({"accept": page}, {}), ({"accept": page}, {"aos_sign_in": "forged"})):
+        answer = await house.api._client({}).get(query, headers=headers, cookies=cookies)
+        where = "/console/sso?error=sign_in_not_begun"
+        assert (answer.status_code, answer.headers["location"]) == (303, where)
+        assert answer.headers["cache-control"] == "no-store" and "set-cookie" not in answer.headers
+    for accept in ("*/*", "application/json", "text/html;q=0, */*"):
+        answer = await house.api._client({}).get(query, headers={"accept": accept})
+        assert (answer.status_code, answer.json()["code"]) == (401, "sign_in_refused")
+    assert "code" in landed(await browser.come_back("corp", brought)), "the one that has begun it goes on"
+
+
 async def test_a_codes_own_attacks(house: House) -> None:
     """Replayed, stolen, for another client, for another provider."""
     browser, thief = house.browser(), house.browser()

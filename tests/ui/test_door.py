@@ -191,6 +191,8 @@ async def test_a_code_that_this_browser_has_not_asked_for_signs_nobody_in() -> N
         assert answer.status_code in (401, 403) and COOKIE not in answer.headers.get("set-cookie", ""), path
     refused = await console.client.get("/sso?error=nothing_granted", headers={"cookie": "aos_sso=v:x"})
     assert refused.status_code == 403 and "nothing here is for you yet" in refused.text
+    lost = await console.client.get("/sso?error=sign_in_not_begun")
+    assert lost.status_code == 401 and "Begin again in this browser" in lost.text and "Sign in with Corp" in lost.text
     assert (await console.client.get("/sso/start?provider=nobody")).status_code == 404
 
 

@@ -32,6 +32,7 @@ from serve_apps.http.response_shapes import Session
 router = APIRouter(route_class=GuardedRoute, tags=["auth"])
 
 COOKIE = "aos_sign_in"
+NOT_BEGUN = "sign_in_not_begun"  # what the console is told; it says what that means
 Told = Annotated[str, Query(max_length=4096)]
 
 
@@ -120,10 +121,18 @@ async def start(
 async def callback(
     provider: str, request: Request, parts: Its, state: Told = "", code: Told = "", error: Told = "", iss: Told = ""
 ) -> Response:
-    """Where a provider sends browsers back. 401 where this one has begun no such sign-in, 429 after many in vain."""
+    """Where a provider sends browsers back. 429 after many in vain.
+
+    A browser that has begun no such sign-in goes to the console's own page, which says so; other clients get 401.
+    """
     flow = parts.sign_in
     of = flow.client(provider).provider
-    attempt = flow.unseal(provider, request.cookies.get(COOKIE), state, parts.clock())
+    try:
+        attempt = flow.unseal(provider, request.cookies.get(COOKIE), state, parts.clock())
+    except SignInRefused:
+        if not wants_page(request.headers.get("accept", "")):
+            raise
+        return _redirected(f"{CONSOLE_PATH}?{urlencode({'error': NOT_BEGUN})}")
     address = f"sign-in {request.client.host if request.client else ''}"
     await parts.throttle.check(address)
     told: dict[str, str]
@@ -214,6 +223,12 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
     if not found.granted:
         raise NothingGranted  # what they had is gone
     return ours
+
+
+def wants_page(accept: str) -> bool:
+    """True for a browser that shows what it gets; programs name `text/html` seldom, and `*/*` often."""
+    kinds = (part.partition(";") for part in accept.lower().split(","))
+    return any(kind.strip() == "text/html" and "q=0" not in rest.replace(" ", "").split(";") for kind, _, rest in kinds)
 
 
 def _redirected(where: str) -> RedirectResponse:
