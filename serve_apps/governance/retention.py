@@ -89,6 +89,13 @@ class RetentionRules:
         """No rule any more: what stands above it counts."""
         await tx.run(self._sql["drop_rule"], tenant=scope.tenant, workspace=workspace, **{"class": kind})
 
+    async def above(self, scope: Scope, workspace: str | None, kind: RetentionClass) -> int | None:
+        """For how many days a class is kept by what stands above a rule of the workspace, or with None the tenant."""
+        if workspace is None:
+            days: int | None = getattr(self._settings, f"{kind}_days")
+            return days
+        return (await self.periods(scope, None))[kind].days
+
 
 class RetentionProcess:
     """Deletes what is due, one tenant at a time; of all replicas one takes a tenant."""
@@ -140,6 +147,25 @@ class RetentionProcess:
         days = (await self._rules.periods(scope, None))[RetentionClass.AUDIT].days
         if days is not None:
             counts.append(await self._trail(scope, days, dry_run=dry_run))
+        return counts
+
+    async def preview(
+        self, scope: Scope, workspace: str | None, kind: RetentionClass, days: int | None
+    ) -> list[RetentionCount]:
+        """What of a class would be due at once under a rule of the workspace, or with None of the tenant.
+
+        Workspaces that have a rule of their own follow no rule of the tenant. None is to keep for good: nothing is due.
+        """
+        if days is None:
+            return []
+        if kind is RetentionClass.AUDIT:
+            return [await self._trail(scope, days, dry_run=True)]
+        counts = []
+        for row in await self._db.read(scope, self._sql["workspaces"], tenant=scope.tenant):
+            own = (await self._rules.periods(scope, row["id"]))[kind].source == "workspace"
+            if row["id"] == workspace or (workspace is None and not own):
+                inside = Scope.of_worker(scope.tenant, WorkspaceId(row["id"]))
+                counts.append(await self._one_class(inside, scope, kind, days, dry_run=True))
         return counts
 
     async def _take_turns(self) -> None:

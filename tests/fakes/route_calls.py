@@ -354,6 +354,7 @@ READS: dict[str, str] = {
     "POST /v1/embeddings": _LOOKS,
     "POST /api/runs/{run_id}/replay": "it reads a run again, and nothing is called or changed",
     "POST /api/erasures/{erasure_id}/probe": _LOOKS,
+    "POST /api/retention/preview": _LOOKS,
     "POST /scim/v2/.search": _LOOKS,
     "POST /scim/v2/Users/.search": _LOOKS,
     "POST /scim/v2/Groups/.search": _LOOKS,

@@ -244,3 +244,32 @@ async def test_a_document_that_is_sent_again_is_as_old_as_its_newest_version(
             "update document_versions set created_at = now() where document_id = %s", (filled.documents[0],)
         )
     assert (await counts(admin, dry_run=True))["documents"][0] == 0
+
+
+async def test_what_a_rule_would_make_due_is_counted_before_it_is_set(
+    admin: httpx.AsyncClient, api: Api, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    aged(admin_dsn, office, fill(admin_dsn, office, tmp_path, 3, 2), 5)
+    before = table_hashes(admin_dsn, office.scope.tenant)
+
+    async def due(kind: str, **more: object) -> list[int]:
+        answer = await admin.post("/api/retention/preview", json={"class": kind, **more})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["dry_run"] and not any(one["deleted"] for one in answer.json()["items"])
+        return [one["due"] for one in answer.json()["items"]]
+
+    assert await due("documents", days=3) == [1] and await due("documents", days=9) == [0]
+    assert await due("documents", days=None) == [], "what is kept for good is never due"
+    assert await due("documents", days=3, level="workspace") == [1]
+    assert len(await due("audit", days=1)) == 1
+    assert table_hashes(admin_dsn, office.scope.tenant) == before, "nothing was changed"
+    assert (await admin.get("/api/retention")).json()["periods"]["documents"]["days"] is None
+    await keep(admin, "documents", 9, level="workspace")
+    assert await due("documents", days=3) == [], "the workspace has a rule of its own"
+    await keep(admin, "documents", 3)
+    assert await due("documents", inherit=True, level="workspace") == [1], "the tenant's rule would count then"
+    assert await due("documents", inherit=True) == []
+    wrong = await admin.post("/api/retention/preview", json={"class": "audit", "level": "workspace", "days": 1})
+    assert wrong.status_code == 422
+    operator = await api.sign_in(office.emails[Role.OPERATOR])
+    assert (await operator.post("/api/retention/preview", json={"class": "audit"})).status_code == 403

@@ -54,6 +54,7 @@ EXPECTED = {
         POST /api/legal-holds
         POST /api/legal-holds/{hold_id}/release
         PUT /api/retention
+        POST /api/retention/preview
         POST /api/retention/run
     """,
     "READ": """

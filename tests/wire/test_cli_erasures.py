@@ -90,5 +90,10 @@ def test_periods_are_shown_set_and_run(known: ApiServer, capsys: pytest.CaptureF
         (None, "tenant", True),
     ]
     assert run_command(["retention", "set", "messages", "soon"]) != 0
+    known.answers |= {"POST /api/retention/preview": {"dry_run": True, "items": [DUE]}}
+    assert run_command(["retention", "set", "messages", "30", "--dry-run"]) == 0
+    assert "messages" in capsys.readouterr().out
+    (tried,) = known.of("POST /api/retention/preview")
+    assert tried.body == {"class": "messages", "level": "tenant", "inherit": False, "days": 30}
     assert run_command(["retention", "run"]) == 0 and "messages" in capsys.readouterr().out
     assert run_command(["retention", "run", "--delete"]) == 0

@@ -186,13 +186,17 @@ def set_retention(
     kind: RetentionKind,
     days: Annotated[str, typer.Argument(help="A number of days, `keep` for good, or `inherit` from what is above.")],
     workspace: Annotated[bool, typer.Option("--workspace", help="Of this workspace alone, not the tenant.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be due at once.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Set how long a class is kept. Example: aos retention set messages 30"""
+    """Set how long a class is kept. Example: aos retention set messages 30 --dry-run"""
     if days not in ("keep", "inherit") and not days.isdecimal():
         raise Invalid(f"days: {days}", fix="Give a number, keep or inherit.")
     body: dict[str, Any] = {"class": kind, "level": "workspace" if workspace else "tenant"}
     body |= {"inherit": days == "inherit", "days": int(days) if days.isdecimal() else None}
+    if dry_run:
+        _print_due(context.obj, context.obj.api.request("POST", f"{RETENTION}/preview", json=body), as_json)
+        return
     _print_periods(context.obj, context.obj.api.request("PUT", RETENTION, json=body), as_json)
 
 
@@ -204,9 +208,12 @@ def run_retention(
 ) -> None:
     """Count what is due in the tenant, by class and workspace, or delete it. Example: aos retention run"""
     params = {"dry_run": "false" if delete else "true"}
-    found = context.obj.api.request("POST", f"{RETENTION}/run", params=params)
+    _print_due(context.obj, context.obj.api.request("POST", f"{RETENTION}/run", params=params), as_json)
+
+
+def _print_due(session: CommandSession, found: JSON, as_json: bool) -> None:
     columns = ("kind", "workspace", "days", "due", "held", "deleted")
-    context.obj.print(found, as_json, printing.rows_table(found["items"], columns))
+    session.print(found, as_json, printing.rows_table(found["items"], columns))
 
 
 def _print_periods(session: CommandSession, found: JSON, as_json: bool) -> None:

@@ -6,6 +6,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from cluster.basics.errors import Invalid
+from cluster.basics.scope import WorkspaceId
+from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.governance.retention import RetentionClass
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import AUDIT, TENANT
@@ -68,9 +70,7 @@ async def periods(me: Me, parts: Its) -> RetentionPeriods:
 @router.put("/api/retention", dependencies=[TENANT])
 async def set_period(body: RuleBody, me: Me, parts: Its) -> RetentionPeriods:
     """Set or take away one rule of the workspace, or of the tenant."""
-    if body.kind is RetentionClass.AUDIT and body.level == "workspace":
-        raise Invalid("level: the audit trail is the tenant's")
-    workspace = me.workspace if body.level == "workspace" else None
+    workspace = _its_workspace(body, me)
     detail = {"class": body.kind, "level": body.level, "days": body.days, "inherit": body.inherit}
     async with parts.audited(me, "retention.change", workspace or me.tenant, detail) as tx:
         if body.inherit:
@@ -80,9 +80,26 @@ async def set_period(body: RuleBody, me: Me, parts: Its) -> RetentionPeriods:
     return await periods(me, parts)
 
 
+@router.post("/api/retention/preview", dependencies=[TENANT])
+async def preview(body: RuleBody, me: Me, parts: Its) -> RetentionReport:
+    """Count what would be due at once under a rule that is not set yet; nothing is changed."""
+    workspace, days = _its_workspace(body, me), body.days
+    if body.inherit:
+        days = await parts.retention_rules.above(me.scope, workspace, body.kind)
+    found = await parts.retention.preview(me.scope, workspace, body.kind, days)
+    return RetentionReport(dry_run=True, items=[DueClass.model_validate(one, from_attributes=True) for one in found])
+
+
 @router.post("/api/retention/run", dependencies=[TENANT])
 async def run(me: Me, parts: Its, dry_run: DryRun = True) -> RetentionReport:
     """Count what is due in the tenant, by class and workspace; with `dry_run=false` delete it now."""
     found = await parts.retention.run(me.scope, dry_run=dry_run)
     items = [DueClass.model_validate(one, from_attributes=True) for one in found]
     return RetentionReport(dry_run=dry_run, items=items)
+
+
+def _its_workspace(body: RuleBody, me: WorkspaceMember) -> WorkspaceId | None:
+    """The workspace whose rule it is; None for the tenant's. Raises Invalid: the trail is of no workspace."""
+    if body.kind is RetentionClass.AUDIT and body.level == "workspace":
+        raise Invalid("level: the audit trail is the tenant's")
+    return me.workspace if body.level == "workspace" else None
