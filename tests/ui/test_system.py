@@ -6,17 +6,20 @@ import pytest
 
 from serve_apps.ui.kit.html import SafeHtml
 from serve_apps.ui.kit.page import query_int
-from serve_apps.ui.kit.problem import ProblemReport
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import (
     audit_page,
     config,
+    erasure_cases,
     legal_holds,
     models,
     people,
     policies,
     rate_limits,
     restart_banner,
+    retention_periods,
+    section,
     sign_in_sources,
     skill_credentials,
     user_groups,
@@ -75,6 +78,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "policies": Role.ADMIN,
         "holds": Role.ADMIN,
         "erasures": Role.ADMIN,
+        "retention": Role.ADMIN,
         "tenants": Role.VIEWER,
     }
     assert [one.id for one in offered_sections(role)] == [
@@ -279,6 +283,8 @@ def test_collectors_are_shown_with_what_they_lack_and_why() -> None:
     assert audit_page.sinks([]) is None
     late = str(audit_page.sinks([one | {"failures": 2, "error": HOSTILE}]))
     assert "512 entries, 61 s" in late and "not confirmed" in late and "never" in late and HOSTILE not in late
+    again = str(audit_page.sinks([one | {"failures": 2, "error": "no route", "next_at": "2026-11-28T10:00:00Z"}]))
+    assert "no route" in again and "Tried again" in again and "&lt;time" not in again
     well = one | {"failures": 0, "error": None, "lag_entries": 0, "confirmed_at": "2026-11-28T10:00:00Z"}
     assert "nothing" in str(audit_page.sinks([well])) and "not confirmed" not in str(audit_page.sinks([well]))
 
@@ -315,6 +321,8 @@ def test_gv_01_policies_are_shown_with_their_standards_and_escaped() -> None:
     effective = {"documents": "mark", "journals": "mask"}
     shown = policies.policy_list({"items": [one], "total": 1, "effective": effective})
     assert "<script>" not in shown and "2016/679" in shown and "Retire" in shown and "version 2" in shown
+    dated = policies.policy_list({"items": [one | {"created_at": "2026-01-01T00:00:00Z"}], "effective": effective})
+    assert "<time" in dated and "&lt;time" not in dated, "a moment is no text"
     plain = policies.policy_list({"items": [one | {"reach": "shipped"}], "total": 1, "effective": effective})
     assert "Retire" not in plain and "mark" in plain
     form = policies.new_policy_form(["gdpr", HOSTILE])
@@ -337,11 +345,12 @@ def test_holds_are_shown_escaped_with_who_put_and_who_released_them() -> None:
 def test_erasures_are_shown_with_what_the_probe_found() -> None:
     one = {"id": "e1", "kind": "person", "subjects": ["u1"], "reason": HOSTILE, "asked_at": "2026-11-21T10:00:00Z"}
     rows = [one | {"done": True, "finds": 0}, one | {"done": True, "finds": 3}, one | {"done": False, "finds": None}]
-    shown = legal_holds._erasure_list({"items": rows, "total": 3}, {})
-    assert "<script>" not in shown and "receipt=e1" in shown
+    shown = erasure_cases.erasure_list({"items": rows, "total": 3}, {})
+    assert "<script>" not in shown and "receipt=e1" in shown and "Erase something" in shown
+    assert "ids=u1" in shown, "one that was cut off goes on"
     assert "nothing found" in shown and "3 found" in shown and "not finished" in shown
     receipt = {"id": HOSTILE, "erased": {"pages": 3}, "key": {"id": "k1"}}
-    shown = legal_holds._receipt_view("e1", receipt)
+    shown = erasure_cases.receipt_view("e1", receipt)
     assert "<script>" not in shown and "pages" in shown and "k1" in shown and "Look again" in shown
 
 
@@ -374,3 +383,135 @@ def test_the_sources_that_somebody_comes_from_are_shown_escaped_each_with_its_en
     shown = people.link_list(one, [link | {"tenant_role": "operator"}])
     assert shown is not None and "<script>" not in shown and "Unlink" in shown and "operator in the tenant" in shown
     assert people.link_list(one, []) is None, "who is here by hand alone has none"
+
+
+class ScriptedSessionApi:
+    """The API as a section has it: answers by method and path, and what was sent."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers, self.sent = answers, list[tuple[str, str, Any, dict[str, Any]]]()
+
+    async def get(self, path: str, **query: Any) -> Any:
+        return self._answer("GET", path, None, query)
+
+    async def post(self, path: str, body: Any = None, **more: Any) -> Any:
+        return self._answer("POST", path, body, more)
+
+    async def put(self, path: str, body: Any) -> Any:
+        return self._answer("PUT", path, body, {})
+
+    def _answer(self, method: str, path: str, body: Any, more: dict[str, Any]) -> Any:
+        self.sent.append((method, path, body, more))
+        found = self.answers[f"{method} {path}"]
+        return found.pop(0) if isinstance(found, list) else found
+
+
+def act(name: str) -> Any:
+    return find_act(Role.ADMIN, name)
+
+
+PLAN = {"kind": "document", "subjects": ["a" * 32], "reason": HOSTILE, "counts": {"pages": 3, HOSTILE: 1}}
+
+
+async def test_what_would_go_is_shown_before_an_erasure_and_a_word_is_typed_for_it() -> None:
+    done = {"id": "e1", "finds": 0}
+    api: Any = ScriptedSessionApi(**{"POST /api/erasures": [PLAN, done]})
+    typed = {"kind": "document", "which": f"https://aos/console/documents?id={'a' * 32}\n{'a' * 32}", "reason": "r 1"}
+    planned = await act("erasures.plan")(api, typed)
+    assert "4 rows would go" in planned.said and planned.to is not None and "ids=" + "a" * 32 in planned.to
+    (dry,) = api.sent
+    assert dry[2:] == ({"kind": "document", "ids": ["a" * 32], "reason": "r 1"}, {"params": {"dry_run": "true"}})
+    shown = erasure_cases.plan_view(PLAN)
+    assert "<script>" not in shown and "Nothing was erased yet." in shown and "Type erase" in shown
+    asked = {**parse_query(planned.to), "ids": "a" * 32}
+    with pytest.raises(ApiProblem, match="Nothing was erased"):
+        await act("erasures.run")(api, asked | {"word": "yes"})
+    assert len(api.sent) == 1, "nothing was sent without the word"
+    gone = await act("erasures.run")(api, asked | {"word": "Erase"})
+    assert "nothing of it is found" in gone.said and gone.to == "?part=erasures&receipt=e1"
+    assert "params" not in api.sent[1][3], "that one was no dry run"
+    for wrong in ({"which": ""}, {"reason": " "}):
+        with pytest.raises(ApiProblem):
+            await act("erasures.plan")(api, typed | wrong)
+    assert erasure_cases.split_subjects("person", "a@b.example, c@d.example\na@b.example") == [
+        *("a@b.example", "c@d.example")
+    ]
+
+
+async def test_people_and_workspaces_are_found_by_what_they_are_called() -> None:
+    people_ = {"items": [{"id": "u0", "email": "joann@b.example"}, {"id": "u1", "email": "ann@b.example"}]}
+    api: Any = ScriptedSessionApi(**{"GET /api/users": people_, "GET /api/workspaces": {"items": []}})
+    assert await section.find_subject(api, "person", " Ann@b.example ") == "u1"
+    known = "0b7f2f3e-6f4b-4c53-9a57-1d2c3b4a5f60"
+    assert await section.find_subject(api, "person", known) == known
+    assert await section.find_subject(api, "document", f"/console/documents?id={'b' * 32}&page=2") == "b" * 32
+    with pytest.raises(ApiProblem):
+        await section.find_subject(api, "workspace", "nowhere")
+
+
+async def test_another_period_shows_what_it_would_delete_before_it_is_set() -> None:
+    item = {"kind": "messages", "workspace": HOSTILE, "days": 30, "due": 12, "held": 2, "deleted": 0}
+    periods = {"messages": {"days": None, "source": "default"}, "audit": {"days": 365, "source": "tenant"}}
+    listed = retention_periods.period_list(periods, [item])
+    assert "for good" in listed and "12, 2 held" in listed and "Delete what is due" in listed and "365 days" in listed
+    assert "Delete what is due" not in retention_periods.period_list(periods, [])
+    form = retention_periods.change_form("audit", periods)
+    assert "this workspace" not in form and 'value="365"' in form, "the trail is the tenant's"
+    api: Any = ScriptedSessionApi(
+        **{"POST /api/retention/preview": {"items": [item]}, "PUT /api/retention": {"periods": periods}}
+    )
+    typed = {"class": "messages", "days": "30", "level": "workspace"}
+    tried = await act("retention.try")(api, typed)
+    assert tried.to == "?part=retention&class=messages&days=30&level=workspace"
+    shown = retention_periods.effect_view(parse_query(tried.to), [item])
+    assert "<script>" not in shown and "12 rows would be deleted" in shown and "Nothing was changed yet." in shown
+    await act("retention.set")(api, typed)
+    body = {"class": "messages", "level": "workspace", "inherit": False, "days": 30}
+    assert [(one[0], one[2]) for one in api.sent] == [("POST", body), ("PUT", body)]
+    for days, more in (("keep", {"days": None, "inherit": False}), ("inherit", {"days": None, "inherit": True})):
+        assert retention_periods.rule_body(typed | {"days": days}) == body | more
+    for days in ("", "-1", "soon", "²"):
+        with pytest.raises(ApiProblem):
+            retention_periods.rule_body(typed | {"days": days})
+
+
+async def test_a_policy_is_changed_with_its_effect_told_and_keeps_its_classes() -> None:
+    one = {"id": "p1", "version": 2, "name": HOSTILE, "reach": "workspace", "description": HOSTILE, "references": []}
+    one |= {"pii": {"documents": "mark"}, "classes": [{"name": "secret", "access": ""}]}
+    versions = [{"version": 2, "name": HOSTILE, "active": True, "pii": {"documents": "mark"}}]
+    shown = policies.policy_view(one, versions)
+    assert "<script>" not in shown and "secret" in shown and "documents: mark" in shown
+    effect = {"pages_with_finds": 3, "pages_looked_at": 40, "complete": True, "messages": 5, "runs": 2}
+    made = {"policy": {"name": "n", "version": 3}, "effect": None}
+    route = "PUT /api/data-governance/policies/p1"
+    api: Any = ScriptedSessionApi(
+        **{"GET /api/data-governance/policies": {"items": [one]}, route: [{"policy": None, "effect": effect}, made]}
+    )
+    values = {"policy": "p1", "version": "2", "name": "n", "documents": "mask", "references": "", "description": "d"}
+    tried = await act("policies.change")(api, values)
+    assert "3 of 40 pages" in tried.said and tried.to is None
+    done = await act("policies.change")(api, values | {"intent": "make"})
+    assert "version 3" in done.said
+    sent = [one[2] for one in api.sent if one[0] == "PUT"]
+    assert [one["dry_run"] for one in sent] == [True, False]
+    assert sent[1]["body"] == {
+        **{"description": "d", "references": [], "pii": {"documents": "mask"}},
+        "classes": [{"name": "secret", "access": ""}],
+    }
+
+
+async def test_a_long_chain_is_verified_in_slices_and_says_where_to_go_on() -> None:
+    first = {"intact": True, "first_broken": None, "reached": 20_000, "next": 20_001, "newest": 30_000}
+    last = first | {"reached": 30_000, "next": None}
+    api: Any = ScriptedSessionApi(**{"GET /api/audit/verify": [first, last]})
+    found = await audit_page.verify_chain(api, 1, lambda: 0.0)
+    assert (found["intact"], found["left_at"]) == (True, None)
+    assert [one[3]["from"] for one in api.sent] == [1, 20_001]
+    assert "all 30,000 entries" in audit_page.chain(found, {})
+    seconds = iter((0.0, 31.0))
+    api = ScriptedSessionApi(**{"GET /api/audit/verify": [dict(first)]})
+    found = await audit_page.verify_chain(api, 1, lambda: next(seconds))
+    shown = audit_page.chain(found, {})
+    assert "entries 1 to 20,000 of 30,000" in shown and "after=20000" in shown and "Go on with it" in shown
+    api = ScriptedSessionApi(**{"GET /api/audit/verify": [first | {"intact": False, "first_broken": 7}]})
+    assert "Entry 7 was altered" in audit_page.chain(await audit_page.verify_chain(api, 1, lambda: 0.0), {})

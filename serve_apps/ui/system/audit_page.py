@@ -1,6 +1,7 @@
 """The audit trail: who did what and how it ended, found by filters, with the state of the chain that protects it."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
@@ -13,6 +14,7 @@ from serve_apps.ui.system.forms import ActForm, fact_list, query_form
 from serve_apps.ui.system.section import Query, SystemSection, page_address
 
 PAGE_OF: Final = 50
+VERIFY_SECONDS: Final = 30.0  # of one look
 FILTERS: Final = ("actor", "action", "object", "outcome", "from", "to")
 ACTIONS: Final = (
     *("session", "user", "api_key", "credential", "llm_connection", "schedule", "settings", "restart"),
@@ -25,11 +27,22 @@ _FORM: Final = ActForm("audit")
 async def _show(api: SessionApi, asked: Query) -> SafeHtml:
     wanted = {name: asked.get(name) for name in FILTERS}
     before = query_int(asked, "before") or None
-    verify = "chain" if asked.get("verify") == "chain" else None
-    body = await api.get("/api/audit", **wanted, before=before, verify=verify, limit=PAGE_OF)
+    body = await api.get("/api/audit", **wanted, before=before, limit=PAGE_OF)
+    if asked.get("verify") == "chain":
+        body |= await verify_chain(api, query_int(asked, "after") + 1, asyncio.get_running_loop().time)
     collectors = (await api.get("/api/audit/sinks"))["items"]
     trail = titled_card("Trail", _filters(asked), entries(body), _pages(body, asked))
     return join_html(chain(body, asked), sinks(collectors), trail)
+
+
+async def verify_chain(api: SessionApi, first: int, clock: Callable[[], float]) -> Record:
+    """Check every entry from `first` on, slice by slice; after some seconds it says where to go on (`left_at`)."""
+    begun, found = clock(), await api.get("/api/audit/verify", **{"from": first})
+    while found["intact"] and found["next"] and clock() - begun < VERIFY_SECONDS:
+        found = await api.get("/api/audit/verify", **{"from": found["next"]})
+    checked = {name: found[name] for name in ("intact", "first_broken", "newest")}
+    left = found["reached"] if found["intact"] and found["next"] else None
+    return {"verified": "chain", "left_at": left, "from": first, **checked}
 
 
 def sinks(items: Sequence[Record]) -> SafeHtml | None:
@@ -43,7 +56,9 @@ def sinks(items: Sequence[Record]) -> SafeHtml | None:
         lag = f"{format_count(one['lag_entries'], 'entry', 'entries')}, {one['lag_seconds']:.0f} s"
         behind = lag if one["lag_entries"] else "nothing"
         when = format_moment(one["confirmed_at"]) if one["confirmed_at"] else "never"
-        rows.append((tag("span", light, f" {one['name']}"), one["kind"], one["seq"], when, behind, one["error"] or ""))
+        name, again = tag("span", light, f" {one['name']}"), one.get("next_at")
+        next_ = join_html(" Tried again ", format_moment(again, relative=True)) if bad and again else None
+        rows.append((name, one["kind"], one["seq"], when, behind, tag("span", one["error"] or "", next_)))
     return titled_card("Collectors", data_table(("Name", "Kind", "Has entry", "Confirmed", "Lacks", "Error"), rows))
 
 
@@ -51,13 +66,19 @@ def chain(body: Record, asked: Query) -> SafeHtml:
     """Card of the audit chain's check: unbroken, or where it breaks."""
     whole = body["verified"] == "chain"
     what = f"all {format_count(body['newest'], 'entry', 'entries')}" if whole else "the entries on this page"
+    left = body.get("left_at")
+    if left or body.get("from", 1) > 1:
+        what = f"entries {body['from']:,} to {left or body['newest']:,} of {body['newest']:,}"
     if body["intact"]:
         said = tag("span", status_dot("green", "intact"), f" The chain is intact; checked: {what}.")
     else:
         what = f" Entry {body['first_broken']} was altered, or one before it is gone ({what})."
         said = tag("strong", status_dot("red", "broken"), what)
     kept = {name: asked.get(name) for name in (*FILTERS, "before")}
-    again = None if whole else link_to("Check the whole chain", page_address("audit", **kept, verify="chain"))
+    whole_chain = page_address("audit", **kept, verify="chain", after=left)
+    again = None
+    if left or not whole:
+        again = tag("a", "Go on with it" if left else "Check the whole chain", href=whole_chain, class_="aos-button")
     return tag("div", said, again, class_="aos-strip" if body["intact"] else "aos-problem")
 
 

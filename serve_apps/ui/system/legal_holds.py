@@ -1,10 +1,9 @@
-"""Legal holds and erasures: objects that have to stay, put and released; what went for good, with its receipt."""
+"""Legal holds: objects that have to stay, put and released with a reason."""
 
-import json
 from typing import Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, list_pager, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_state, list_pager, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
 from serve_apps.ui.kit.html import Record, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.kit.page import query_int
@@ -17,6 +16,7 @@ from serve_apps.ui.system.section import (
     Values,
     act_done,
     api_route,
+    find_subject,
     page_address,
     page_query,
     tenant_admin,
@@ -24,10 +24,9 @@ from serve_apps.ui.system.section import (
 )
 
 PAGE_OF: Final = 50
-PUT, RELEASE, PROBE = ActForm("holds.put"), ActForm("holds.release"), ActForm("erasures.probe")
+PUT, RELEASE = ActForm("holds.put"), ActForm("holds.release")
 KINDS: Final = (("document", "a document"), ("person", "a person"), ("workspace", "a workspace"))
 ABOUT: Final = "What is held is not deleted, erased or overwritten, whoever asks, until every hold on it is released."
-ERASED: Final = "Erasures are asked for with `aos erasures run`. Each has a signed receipt, without content."
 
 
 async def _show_holds(api: SessionApi, asked: Query) -> SafeHtml:
@@ -64,7 +63,7 @@ def _hold_list(body: Record, asked: Query) -> SafeHtml:
 def _new_hold_form() -> SafeHtml:
     fields = field_grid(
         PUT.choice("kind", "What", KINDS, "document"),
-        PUT.text("object_id", "Its id", required=True, about="A document's is in its address."),
+        PUT.text("object_id", "Which", required=True, about="A document's address or id, an e-mail address, a name."),
         PUT.text("name", "Name", required=True, about="Such as the number of a case."),
         PUT.text("reason", "Why", required=True),
     )
@@ -78,6 +77,7 @@ def _release_form(one: Record) -> SafeHtml:
 
 async def _put_hold(api: SessionApi, values: Values) -> ActResult:
     sent = {name: values.get(name, "").strip() for name in ("kind", "object_id", "name", "reason")}
+    sent["object_id"] = await find_subject(api, sent["kind"], sent["object_id"])
     made = await api.post("/api/legal-holds", sent)
     return act_done(tag("strong", made["name"]), " stands.", to=page_query("holds"))
 
@@ -87,53 +87,4 @@ async def _release_hold(api: SessionApi, values: Values) -> ActResult:
     return act_done(tag("strong", made["name"]), " is released.", to=page_query("holds"))
 
 
-async def _show_erasures(api: SessionApi, asked: Query) -> SafeHtml:
-    if not await tenant_admin(api):
-        return tenant_only("Erasures")
-    if "receipt" in asked:
-        found = await api.get(api_route("erasures", asked["receipt"], "receipt"))
-        return _receipt_view(asked["receipt"], found)
-    return _erasure_list(await api.get("/api/erasures", skip=query_int(asked), limit=PAGE_OF), asked)
-
-
-def _erasure_list(body: Record, asked: Query) -> SafeHtml:
-    about = quiet_text(ERASED)
-    if not body["items"]:
-        return titled_card("Erasures", about, empty_state("Nothing was erased yet.", "See aos erasures run --help."))
-    rows = []
-    for one in body["items"]:
-        if one["done"]:
-            finds = one["finds"]
-            state = state_badge(f"{finds} found", "red") if finds else state_badge("nothing found", "green")
-            receipt = link_to("Receipt", page_address("erasures", receipt=one["id"]))
-        else:
-            state, receipt = state_badge("not finished", "red"), quiet_text("Ask for the same again.")
-        rows.append((format_moment(one["asked_at"]), one["kind"], len(one["subjects"]), one["reason"], state, receipt))
-    paged = None
-    if body["total"] > PAGE_OF:
-        paged = list_pager(page_address("erasures"), query_int(asked), PAGE_OF, body["total"])
-    table = data_table(("When", "What", "How many", "Why", "Afterwards", ""), rows)
-    return titled_card("Erasures", about, table, paged)
-
-
-def _receipt_view(id_: str, receipt: Record) -> SafeHtml:
-    rows = [(place, count) for place, count in sorted(receipt["erased"].items())]
-    back = link_to("← All erasures", page_address("erasures"))
-    whole = tag("details", tag("summary", "The signed receipt"), tag("pre", json.dumps(receipt, indent=2)))
-    look = PROBE.button("Look again", erasure=id_)
-    key = quiet_text(f"Signed with key {receipt['key']['id']}. Check it outside: aos erasures verify FILE --key KEY.")
-    return join_html(back, titled_card("Receipt", data_table(("Where", "Rows"), rows), key, whole, look))
-
-
-async def _look_again(api: SessionApi, values: Values) -> ActResult:
-    found = await api.post(api_route("erasures", values["erasure"], "probe"))
-    if not found["finds"]:
-        return act_done("Nothing of it is found.")
-    places = ", ".join(f"{place}: {count}" for place, count in found["places"].items())
-    return act_done(f"{found['finds']} found: {places}.")
-
-
-HOLDS_SECTION = SystemSection(
-    "holds", "Holds", Role.ADMIN, _show_holds, {PUT.act: _put_hold, RELEASE.act: _release_hold}
-)
-ERASURES_SECTION = SystemSection("erasures", "Erasures", Role.ADMIN, _show_erasures, {PROBE.act: _look_again})
+SECTION = SystemSection("holds", "Holds", Role.ADMIN, _show_holds, {PUT.act: _put_hold, RELEASE.act: _release_hold})

@@ -15,6 +15,7 @@ from serve_apps.ui.sessions import Role
 from serve_apps.ui.system import (
     audit_page,
     config,
+    erasure_cases,
     keys,
     legal_holds,
     models,
@@ -22,6 +23,7 @@ from serve_apps.ui.system import (
     policies,
     rate_limits,
     restart_banner,
+    retention_periods,
     schedule_table,
     sign_in_sources,
     skill_credentials,
@@ -43,8 +45,9 @@ SECTIONS: Final[Sequence[SystemSection]] = (
     schedule_table.SECTION,
     audit_page.SECTION,
     policies.SECTION,
-    legal_holds.HOLDS_SECTION,
-    legal_holds.ERASURES_SECTION,
+    legal_holds.SECTION,
+    erasure_cases.SECTION,
+    retention_periods.SECTION,
     tenants.SECTION,
 )
 LOOK_SECONDS: Final = 3.0

@@ -142,7 +142,8 @@ def _access_actions(one: User, id_: Mapping[str, str]) -> SafeHtml:
     off = SWITCH.confirmed("Disable …", about, "Disable", disabled="true", **id_)
     ends = "Every session ends at once. Password and API keys stay as they are."
     out = SIGN_OUT.confirmed("Sign out …", ends, "Sign out", **id_)
-    return join_html(out, off, leave)
+    erase = link_to("Erase for good …", page_address("erasures", new=1, kind="person", which=one["email"]))
+    return join_html(out, off, leave, erase)
 
 
 async def _find_person(api: SessionApi, email: str) -> User:

@@ -1,10 +1,10 @@
 """Policies on data: those that hold here with the standards behind them; made, tried and retired."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve_apps.ui.kit.api import SessionApi
-from serve_apps.ui.kit.blocks import data_table, empty_state, state_badge, titled_card
+from serve_apps.ui.kit.blocks import data_table, empty_state, link_to, state_badge, titled_card
 from serve_apps.ui.kit.formats import format_moment
 from serve_apps.ui.kit.html import Child, Record, SafeHtml, join_html, quiet_text, tag
 from serve_apps.ui.sessions import Role
@@ -16,11 +16,12 @@ from serve_apps.ui.system.section import (
     Values,
     act_done,
     api_route,
+    missing_problem,
     page_address,
     page_query,
 )
 
-ADD, RETIRE = ActForm("policies.add"), ActForm("policies.retire")
+ADD, CHANGE, RETIRE = ActForm("policies.add"), ActForm("policies.change"), ActForm("policies.retire")
 POLICIES: Final = "/api/data-governance/policies"
 SHIPPED: Final = "shipped"
 ABOUT: Final = "What a tenant's policies say counts in place of what is shipped; a workspace only makes it stricter."
@@ -40,7 +41,14 @@ async def _show_policies(api: SessionApi, asked: Query) -> SafeHtml:
     if "new" in asked:
         found = await api.get("/api/data-governance/references")
         return titled_card("Make a policy", new_policy_form([one["id"] for one in found["items"]]))
-    return policy_list(await api.get(POLICIES))
+    body = await api.get(POLICIES)
+    if "policy" not in asked:
+        return policy_list(body)
+    one = next((one for one in body["items"] if one["id"] == asked["policy"] and one["reach"] != SHIPPED), None)
+    if one is None:
+        raise missing_problem("policy")
+    versions = await api.get(api_route("data-governance", "policies", one["id"], "versions"))
+    return policy_view(one, versions["items"])
 
 
 def policy_list(body: Record) -> SafeHtml:
@@ -59,13 +67,14 @@ def _policy_card(one: Mapping[str, Any]) -> SafeHtml:
         *((f"class {each['name']}", each["access"] or "no hint") for each in one["classes"]),
     ]
     rows = [(each["standard"], each["title"], each["description"]) for each in one["references_resolved"]]
-    about = f"{one['reach']}, version {one['version']}"
-    if one["created_at"]:
-        about += f", {format_moment(one['created_at'])}"
+    since = join_html(", ", format_moment(one["created_at"])) if one["created_at"] else None
+    about = join_html(f"{one['reach']}, version {one['version']}", since)
     retire: Child = None
     if one["reach"] != SHIPPED:
         why = "It holds no longer, from now on. What was masked under it stays masked; its versions stay on record."
-        retire = tag("div", RETIRE.confirmed("Retire …", why, "Retire", policy=one["id"], name=one["name"]))
+        change = action_link("Change …", page_address("policies", policy=one["id"]))
+        end = RETIRE.confirmed("Retire …", why, "Retire", policy=one["id"], name=one["name"])
+        retire = tag("div", change, end, class_="aos-row")
     shown = data_table(("Standard", "Title", "Scope"), rows) if rows else None
     return titled_card(one["name"], quiet_text(about), quiet_text(one["description"]), fact_list(said), shown, retire)
 
@@ -84,6 +93,34 @@ def new_policy_form(references: list[str]) -> SafeHtml:
     return ADD(fields, ADD.area("description", "Description"), send="Send")
 
 
+def policy_view(one: Mapping[str, Any], versions: Sequence[Record]) -> SafeHtml:
+    """Another version of a policy: what it would touch is told first; and the versions until now."""
+    back, pii = link_to("← All policies", page_address("policies")), one["pii"]
+    fields = field_grid(
+        CHANGE.text("name", "Name", one["name"], required=True),
+        CHANGE.text("references", "Standards", ", ".join(one["references"]), "Separated by commas."),
+        CHANGE.choice("documents", "Pages of documents", DOCUMENTS, pii.get("documents", "")),
+        CHANGE.choice("journals", "Rows of runs", JOURNALS, pii.get("journals", "")),
+        CHANGE.choice("intent", "Now", INTENTS, "try"),
+    )
+    description = CHANGE.area("description", "Description", one["description"])
+    kept = {"policy": one["id"], "version": str(one["version"])}
+    form = CHANGE(fields, description, send="Send", **kept)
+    classes = f"Its classes stay as they are: {', '.join(each['name'] for each in one['classes'])}."
+    about = quiet_text(classes) if one["classes"] else None
+    rows = [
+        (each["version"], each["name"], state_badge("holds", "green") if each["active"] else "", said_of(each["pii"]))
+        for each in versions
+    ]
+    table = data_table(("Version", "Name", "", "Personal data"), rows)
+    return join_html(back, titled_card(f"Change {one['name']}", about, form), titled_card("Versions", table))
+
+
+def said_of(pii: Mapping[str, str]) -> str:
+    """What a policy says of personal data, in a line."""
+    return ", ".join(f"{place}: {action}" for place, action in sorted(pii.items())) or "nothing"
+
+
 def effect_note(effect: Mapping[str, Any]) -> str:
     """What a policy would touch, in a sentence."""
     pages = f"{effect['pages_with_finds']} of {effect['pages_looked_at']} pages"
@@ -95,15 +132,32 @@ def effect_note(effect: Mapping[str, Any]) -> str:
 
 
 async def _add_policy(api: SessionApi, values: Values) -> ActResult:
-    references = [part.strip() for part in values.get("references", "").split(",") if part.strip()]
-    pii = {place: values[place] for place in ("documents", "journals") if values.get(place)}
-    body = {"description": values.get("description", ""), "references": references, "pii": pii}
     dry = values.get("intent", "try") != "make"
-    wanted = {"name": values.get("name", ""), "body": body, "dry_run": dry}
+    wanted = {"name": values.get("name", ""), "body": _policy_body(values), "dry_run": dry}
     done = await api.post(POLICIES, wanted | {"tenant_wide": values.get("reach") == "tenant"})
     if dry:
         return act_done(effect_note(done["effect"]))
     return act_done(tag("strong", done["policy"]["name"]), " holds from now on.", to=page_query("policies"))
+
+
+async def _change_policy(api: SessionApi, values: Values) -> ActResult:
+    id_, dry = values["policy"], values.get("intent", "try") != "make"
+    last = next((one for one in (await api.get(POLICIES))["items"] if one["id"] == id_), None)
+    if last is None:
+        raise missing_problem("policy")
+    body = _policy_body(values) | {"classes": last["classes"]}  # no field of the form shows them
+    wanted = {"name": values.get("name", ""), "body": body, "version": int(values["version"]), "dry_run": dry}
+    done = await api.put(api_route("data-governance", "policies", id_), wanted)
+    if dry:
+        return act_done(effect_note(done["effect"]))
+    made = done["policy"]
+    return act_done(tag("strong", made["name"]), f" is version {made['version']} now.", to=page_query("policies"))
+
+
+def _policy_body(values: Values) -> dict[str, Any]:
+    references = [part.strip() for part in values.get("references", "").split(",") if part.strip()]
+    pii = {place: values[place] for place in ("documents", "journals") if values.get(place)}
+    return {"description": values.get("description", ""), "references": references, "pii": pii}
 
 
 async def _retire_policy(api: SessionApi, values: Values) -> ActResult:
@@ -112,5 +166,9 @@ async def _retire_policy(api: SessionApi, values: Values) -> ActResult:
 
 
 SECTION = SystemSection(
-    "policies", "Policies", Role.ADMIN, _show_policies, {ADD.act: _add_policy, RETIRE.act: _retire_policy}
+    "policies",
+    "Policies",
+    Role.ADMIN,
+    _show_policies,
+    {ADD.act: _add_policy, CHANGE.act: _change_policy, RETIRE.act: _retire_policy},
 )

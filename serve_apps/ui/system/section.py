@@ -1,5 +1,6 @@
 """A part of the page System: what it shows for the URL's query, and what can be done there."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,6 +15,13 @@ from serve_apps.ui.sessions import Role
 
 HERE: Final = f"{PREFIX}/system"
 FORBIDDEN: Final = 403
+DOCUMENT: Final = re.compile(r"[0-9a-f]{32}")
+UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# Where those are listed that are named otherwise than by their ids, and what else to ask for.
+PLACES: Final[Mapping[str, tuple[str, str, Mapping[str, str]]]] = {
+    "person": ("/api/users", "email", {"everywhere": "true"}),
+    "workspace": ("/api/workspaces", "name", {}),
+}
 Query = Mapping[str, str]
 Values = Mapping[str, str]
 
@@ -89,6 +97,26 @@ async def find_listed(api: SessionApi, path: str, id_: str, what: str) -> Mappin
                 return dict(one)
         skip, total = skip + 1000, body["total"]
     raise missing_problem(what)
+
+
+async def find_subject(api: SessionApi, kind: str, named: str) -> str:
+    """The id of a document, a person or a workspace, of whatever somebody has typed or pasted for it.
+
+    A document's is found in its address, a person's by their e-mail address, a workspace's by its name.
+    Raises ApiProblem: nobody is called so.
+    """
+    wanted = named.strip()
+    if kind == "document":
+        found = DOCUMENT.search(wanted)
+        return found[0] if found else wanted
+    path, name, more = PLACES[kind]
+    if UUID.fullmatch(wanted.lower()):
+        return wanted.lower()
+    listed = await api.get(path, limit=1000, **({"q": wanted.lower(), **more} if more else {}))
+    for one in listed["items"]:
+        if str(one[name]).lower() == wanted.lower():
+            return str(one["id"])
+    raise missing_problem(f"{kind} ({wanted[:80]})")
 
 
 async def tenant_admin(api: SessionApi) -> bool:

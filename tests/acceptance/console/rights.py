@@ -138,9 +138,11 @@ OFFERS: Final[Mapping[str, Offer]] = {
             "button Save", "button Restart it", "link Add a connection", "link Add somebody", "button Make the key",
             "link Add a credential", "link Add a schedule", "button Run now", "button Pause", "button Delete",
             "button Show", "button Make the workspace", "button Make the tenant", "button Set it",
+            "link Erase something", "link Change …",
         ),
         sometimes=(
             "button Discard", "button Take back", "button Restart now", "button Revoke", "button Test",
+            "button Erase what came back", "button Delete it now",
         ),
     ),
 }  # fmt: skip

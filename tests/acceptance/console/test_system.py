@@ -1,6 +1,7 @@
 """The page System in a browser: each part in use, what each role sees, and that nothing of a secret comes back."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 from playwright.sync_api import Locator, Page, expect
@@ -9,6 +10,7 @@ from tests.acceptance.console.conftest import Seen
 from tests.acceptance.console.fields import SLOW, kept
 from tests.acceptance.console.looks import Shot
 from tests.acceptance.console.people import sign_in, viewer
+from tests.acceptance.console.places import upload
 
 ROLLED = 300_000  # a replica loads its model before the old one goes
 TABS = ("Configuration", "Models", "People", "API keys", "Credentials", "Schedules", "Audit", "Workspaces")
@@ -117,6 +119,61 @@ def test_a_person_is_added_signs_in_and_is_disabled(page: Page, window: Callable
     page.get_by_role("button", name="Disable", exact=True).click()
     expect(said(page)).to_contain_text("disabled", timeout=SLOW)
     expect(page.get_by_role("button", name="Let them sign in again")).to_be_visible()
+
+
+def test_an_erasure_shows_what_would_go_and_wants_a_word_before_it_goes(
+    page: Page, http: httpx.Client, shot: Shot, tmp_path: Path
+) -> None:
+    (note := tmp_path / "erase-me.txt").write_text("The lighthouse of Erasure Point is painted violet.")
+    document = upload(http, note)
+    opened(page, "erasures")
+    page.get_by_role("link", name="Erase something").click()
+    box = page.get_by_label("Which")
+    address = f"/console/documents?id={document}"
+    kept(box, lambda: box.fill(address), lambda: box.input_value() == address)
+    page.get_by_label("Why").fill("a request of 2026")
+    page.get_by_role("button", name="Show what would go").click()
+    expect(page.get_by_text("Nothing was erased yet.").first).to_be_visible(timeout=SLOW)
+    page.wait_for_url("**?part=erasures&kind=document*", timeout=SLOW)
+    expect(page.get_by_role("heading", name="This would go")).to_be_visible(timeout=SLOW)
+    shot(page, "system-erasure")
+    word = page.get_by_label("Type erase to be sure")
+    kept(word, lambda: word.fill("no"), lambda: word.input_value() == "no")
+    page.get_by_role("button", name="Erase it for good").click()
+    expect(said(page)).to_contain_text("Nothing was erased.", timeout=SLOW)
+    assert http.get(f"/api/documents/{document}").status_code == 200
+    page.get_by_label("Type erase to be sure").fill("erase")
+    page.get_by_role("button", name="Erase it for good").click()
+    expect(said(page)).to_contain_text("It is erased", timeout=SLOW)
+    expect(page.get_by_text("Signed with key")).to_be_visible(timeout=SLOW)
+    assert http.get(f"/api/documents/{document}").status_code == 404
+
+
+def test_retention_shows_what_another_period_would_delete_before_it_is_set(page: Page, shot: Shot) -> None:
+    shown = opened(page, "retention")
+    row = shown.get_by_role("row").filter(has_text="answers")
+    row.get_by_role("link", name="Change …").click()
+    box = page.get_by_label("Days")
+    kept(box, lambda: box.fill("soon"), lambda: box.input_value() == "soon")
+    page.get_by_role("button", name="Show what it would do").click()
+    expect(said(page)).to_contain_text("This is no period.", timeout=SLOW)
+    page.get_by_label("Days").fill("30000")
+    page.get_by_role("button", name="Show what it would do").click()
+    expect(page.get_by_text("Nothing would be due now.")).to_be_visible(timeout=SLOW)
+    shot(page, "system-retention")
+    page.get_by_role("button", name="Set it").click()
+    expect(said(page)).to_contain_text("The rule for answers holds.", timeout=SLOW)
+    expect(page.get_by_role("row").filter(has_text="answers")).to_contain_text("30,000 days", timeout=SLOW)
+    page.get_by_role("row").filter(has_text="answers").get_by_role("link", name="Change …").click()
+    box = page.get_by_label("Days")
+    kept(box, lambda: box.fill("inherit"), lambda: box.input_value() == "inherit")
+    page.get_by_role("button", name="Show what it would do").click()
+    page.get_by_role("button", name="Set it").click(timeout=SLOW)
+    expect(page.get_by_role("row").filter(has_text="answers")).to_contain_text("for good", timeout=SLOW)
+
+
+def test_where_no_provider_is_declared_the_part_sign_in_says_how_one_is(page: Page) -> None:
+    expect(opened(page, "sign-in")).to_contain_text("AOS_AUTH_PROVIDERS_FILE", timeout=SLOW)
 
 
 def test_a_group_is_made_filled_emptied_and_deleted(page: Page, shot: Shot) -> None:
