@@ -463,8 +463,8 @@ async def test_another_period_shows_what_it_would_delete_before_it_is_set() -> N
     typed = {"class": "messages", "days": "30", "level": "workspace"}
     tried = await act("retention.try")(api, typed)
     assert tried.to == "?part=retention&class=messages&days=30&level=workspace"
-    shown = retention_periods.effect_view(parse_query(tried.to), [item])
-    assert "<script>" not in shown and "12 rows would be deleted" in shown and "Nothing was changed yet." in shown
+    shown = retention_periods.effect_view(parse_query(tried.to), [item, item | {"workspace": "w1"}], {"w1": HOSTILE})
+    assert "<script>" not in shown and "24 rows would be deleted" in shown and "Nothing was changed yet." in shown
     await act("retention.set")(api, typed)
     body = {"class": "messages", "level": "workspace", "inherit": False, "days": 30}
     assert [(one[0], one[2]) for one in api.sent] == [("POST", body), ("PUT", body)]

@@ -48,7 +48,7 @@ class AccountLinkStore(SqlStore, queries="account_links.sql"):
         link = await self._require(tx, scope, user, provider)  # as it is now that nobody else changes it
         if link["issuer"] is None:
             await tx.run(self._sql["drop_provisioned"], tenant=scope.tenant, user=user)
-            sessions, revoked = 0, []
+            sessions, revoked = 0, list[Row]()
         else:
             await tx.run(self._sql["drop_link"], **whom)
             await tx.run(self._sql["drop_handoffs"], **whom)

@@ -36,7 +36,8 @@ async def _show_retention(api: SessionApi, asked: Query) -> SafeHtml:
         return tenant_only("Retention")
     if "days" in asked:
         found = await api.post(PREVIEW, rule_body(asked))
-        return effect_view(asked, found["items"])
+        spaces = (await api.get("/api/workspaces", limit=1000))["items"]
+        return effect_view(asked, found["items"], {one["id"]: one["name"] for one in spaces})
     periods = (await api.get("/api/retention"))["periods"]
     if "class" in asked:
         return change_form(asked["class"], periods)
@@ -71,24 +72,27 @@ def change_form(kind: str, periods: Mapping[str, Record]) -> SafeHtml:
         TRY.text("days", "Days", str(now["days"] or KEEP), HOW, required=True),
         TRY.choice("level", "Holds for", levels, "tenant"),
     )
-    form = TRY(fields, send="Show what it would do", **{"class": kind})
+    form = TRY(fields, TRY.kept(**{"class": kind}), send="Show what it would do")
     return join_html(back, titled_card(f"How long {kind} are kept", quiet_text(ABOUT), form))
 
 
-def effect_view(asked: Query, items: Sequence[Record]) -> SafeHtml:
-    """What a rule would delete, and the way to set it."""
+def effect_view(asked: Query, items: Sequence[Record], names: Mapping[str, str]) -> SafeHtml:
+    """What a rule would delete, and the way to set it; `names` are those of workspaces by id, as far as known."""
     kind, days = asked.get("class", ""), asked["days"]
     back = link_to("← All classes", page_address("retention"))
     due = sum(one["due"] for one in items)
-    rows = [(one["workspace"] or "the tenant", days_text(one["days"]), one["due"], one["held"]) for one in items]
+    rows = []
+    for one in items:
+        place = names.get(one["workspace"], one["workspace"]) if one["workspace"] else "the tenant"
+        rows.append((place, days_text(one["days"]), one["due"], one["held"]))
     table = data_table(("Workspace", "Kept for", "Due at once", "Held, stays"), rows) if rows else None
     said = f"{due:,} rows would be deleted at the next turn." if due else "Nothing would be due now."
-    place = dict(LEVELS).get(asked.get("level", "tenant"), "the whole tenant")
     level = asked.get("level", "tenant")
     form = SET.button("Set it", "danger" if due else "primary", **{"class": kind, "days": days, "level": level})
     note = tag("p", tag("strong", said), " Nothing was changed yet.")
     badge = state_badge(f"{due:,} rows", "red") if due else state_badge("nothing", "green")
-    title = f"{kind}: {days_text(int(days)) if days.isdecimal() else days}, {place}"
+    reach = dict(LEVELS).get(level, "the whole tenant")
+    title = f"{kind}: {days_text(int(days)) if days.isdecimal() else days}, {reach}"
     return join_html(back, titled_card(title, note, table, form, aside=badge))
 
 
