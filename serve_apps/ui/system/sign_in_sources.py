@@ -86,10 +86,11 @@ def test_view(found: Record) -> SafeHtml:
     """What a test has found: every check with what to do, and whom the login means."""
     rows = []
     for one in found["checks"]:
-        colour, said = ("green", "well") if one["ok"] else ("red", "wrong") if one["required"] else ("amber", "advice")
-        rows.append(
-            (tag("span", status_dot(colour, said), f" {one['name'].replace('_', ' ')}"), one["detail"], one["fix"])
-        )
+        light = status_dot("green", "well")
+        if not one["ok"]:
+            light = status_dot("red", "wrong") if one["required"] else status_dot("amber", "advice")
+        name = tag("span", light, f" {one['name'].replace('_', ' ')}")
+        rows.append((name, one["detail"], one["fix"]))
     whole = state_badge("people can sign in", "green") if found["ok"] else state_badge("something is wrong", "red")
     shown = data_table(("Check", "Found", "What to do"), rows)
     return titled_card(f"Test of {found['name']}", shown, person_facts(found["person"]), aside=whole)
