@@ -77,8 +77,8 @@ AUDIT = (
 )
 PROMISES = (
     Promise("OIDC", OIDC, (f"{OF}test_oidc.py",), 60),
-    Promise("LDAP", LDAP, (f"{OF}test_ldap.py", f"{OF}test_ldap_attacks.py"), 60),
-    Promise("SCIM", "SCIM: the tester's run without an error.", (f"{OF}test_scim.py",), 20),
+    Promise("LDAP", LDAP, (f"{OF}test_ldap.py", f"{OF}test_ldap_attacks.py"), 50),
+    Promise("SCIM", "SCIM: the tester's run without an error.", (f"{OF}test_scim.py",), 16),
     Promise("planted values", PLANTED, (f"{OF}test_planted_values.py",), 1),
     Promise(
         "erasure, holds, retention",
