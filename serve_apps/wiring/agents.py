@@ -169,12 +169,13 @@ def build_container(
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
     helpers = ModelHelpers(ASSISTANT.name, of_all)
-    cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
+    governance = build_governance(database, vault)
+    shows = governance.policies.mask
+    cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers, shows)
     tables = TableWorkbench(TableStore(database))
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
     opener, sandbox = VaultOpener(database, audit, vault, _utc_now), Sandbox(settings.sandbox)
     around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables, extractor)
-    governance = build_governance(database, vault)
     return Container(
         database=database,
         redis=redis,
@@ -267,6 +268,7 @@ class TurnRuntime:
             telemetry=base.telemetry,
             admit=RightsCheck(identity, base.audit).carry,
             say=asking(base.memory),
+            classify=base.governance.classes.highest,
         )
         self.carrier = InProcessCarrier(self.runner)
         self.replays = Replayer(RunQueries(base.database, base.governance.seals), handlers, base.tools.specs())
@@ -299,7 +301,8 @@ def build_turn_intake(settings: Settings, base: Container, carriers: Mapping[Tur
         base.database, base.runs, base.agents, base.conversations, base.memory, base.audit, base.skills, base.approvals
     )
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
-    return TurnIntake(records, router, carriers, settings.agents, uuid4)
+    rules = base.governance.policies.answer_rules
+    return TurnIntake(records, router, carriers, settings.agents, uuid4, rules)
 
 
 def _path_handlers(settings: Settings, base: Container, models: TurnModels) -> dict[TurnPath, TurnHandler]:

@@ -1,4 +1,4 @@
-"""Masks of answers: what is planted never comes out, however a stream is cut, and the pieces are the whole text's beginning."""
+"""Masks of answers: what is planted never comes out, however a stream is cut; pieces are the whole text's beginning."""
 
 import random
 from itertools import islice
@@ -69,7 +69,7 @@ def test_gv_04_what_is_found_in_the_whole_text_is_masked_in_pieces() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Her key: -----BEGIN RSA PRIVATE KEY-----\nMIIEow IBAAKC AQEA\nabcdefgh ijkl\n-----END RSA PRIVATE KEY----- is gone.",
+        "Her key: -----BEGIN RSA PRIVATE KEY-----\nMIIEow IBA AQEA\nabcdefgh\n-----END RSA PRIVATE KEY----- is gone.",
         "You can reach the desk under the number 030 1234567 office at any hour of the day that suits you.",
         "Pay to GB82 WEST 1234 5698 7654 32 by the end of this month, or let us know that you cannot.",
         "Mein Name ist egal, my name is Anna Maria Berg and I would like to know more about the offer.",

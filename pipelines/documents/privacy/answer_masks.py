@@ -12,6 +12,8 @@ from pipelines.documents.privacy.personal_data import find_personal_data
 AROUND = 200  # characters before a piece that may say what a number in it is
 _CLASS = "classification"  # a field that says of which class a source is
 _BIG = 10**7  # smaller numbers have too few digits for any kind
+# Names of fields that say nothing of what stands in them, though they have words of calling and writing.
+_PLAIN = frozenset({"text", "answer", "quote", "message", "content", "excerpt", "result", "detail", "note", "label"})
 # Fields whose values are ours, and which a client needs as they are.
 _OURS = frozenset(
     {"id", "n", "url", "page", "start", "end", "boxes", "score", "scores", "spans", "digest", "generation", "seq", "ms"}
@@ -33,6 +35,12 @@ class AnswerMask:
         self._classes: set[str] = set()
         self.masked: Counter[str] = Counter()
         self.marked: Counter[str] = Counter()
+
+    def of_source(self, classification: str | None) -> "AnswerMask":
+        """The mask of what comes from one source alone."""
+        one = AnswerMask(self._rules)
+        one.note_sources({_CLASS: classification})
+        return one
 
     def note_sources(self, value: Any) -> None:
         """Learn of which classes the sources are that an answer may rest on."""
@@ -76,7 +84,7 @@ class AnswerMask:
         if name in _OURS:
             return value
         if isinstance(value, str):
-            lead = f"{name.replace('_', ' ')}: " if name else ""
+            lead = f"{name.replace('_', ' ')}: " if name and name not in _PLAIN else ""
             shown = self.text(lead + value, unknown=unknown)
             return shown[len(lead) :] if shown.startswith(lead) else self.text(value, unknown=unknown)
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _BIG:
@@ -87,6 +95,11 @@ class AnswerMask:
         if isinstance(value, list | tuple):
             return [self.json(inner, name, unknown=unknown) for inner in value]
         return value
+
+    @property
+    def takes(self) -> bool:
+        """Something may be taken away."""
+        return any(rule.action == "mask" for rule in self._rules)
 
     @property
     def told(self) -> dict[str, dict[str, int]]:

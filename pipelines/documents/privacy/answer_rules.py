@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from pipelines.documents.privacy.kinds import PersonalDataKind
+
+UNKNOWN_CLASS: Final = "?"  # of a document at which nobody has looked yet: it may be of any
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,7 @@ class AnswerRule:
         """True if it is about a find; `classes` are those of the sources so far, None where nobody knows them yet."""
         if self.kinds and str(kind) not in self.kinds:
             return False
-        return not self.classes or classes is None or not classes.isdisjoint(self.classes)
-
-
-def masks_something(rules: Sequence[AnswerRule]) -> bool:
-    """True if a rule takes something away."""
-    return any(rule.action == "mask" for rule in rules)
+        return not self.classes or classes is None or not classes.isdisjoint((*self.classes, UNKNOWN_CLASS))
 
 
 def rules_to_json(rules: Sequence[AnswerRule]) -> list[dict[str, Any]]:

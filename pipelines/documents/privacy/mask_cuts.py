@@ -1,7 +1,7 @@
 """Places at which a text can be cut without cutting a value of personal data in two, whatever comes after them.
 
-Whether a place is one depends on the text before it alone. So a text that grows is cut where the whole one is, and what was
-released of it stays the beginning of it.
+Whether a place is one depends on the text before it alone. So a text that grows is cut where the whole one is, and what
+was released of it stays the beginning of it.
 """
 
 import re
