@@ -236,21 +236,23 @@ select (select count(*) from facts_gone) + (select count(*) from episodes_gone) 
 -- count_traces: Runs and answers from before a moment that still say how they came about: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
     select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', t.whose) as held from (
+    select x.id, min(x.at) as at, min(x.whose) as whose from (
     select r.id, r.finished_at as at, r.user_id::text as whose from runs r
     where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
       and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
-    union
+    union all
     select a.id, a.at, a.user_id::text from answers a
-    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') t) x;
+    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t) x;
 
 -- due_traces: Runs and answers from before a moment that still say how they came about, that nothing holds.
 select t.id from (
+    select x.id, min(x.at) as at, min(x.whose) as whose from (
     select r.id, r.finished_at as at, r.user_id::text as whose from runs r
     where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
       and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
-    union
+    union all
     select a.id, a.at, a.user_id::text from answers a
-    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') t
+    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t
 where not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', t.whose)
 order by t.at, t.id limit %(most)s;
 

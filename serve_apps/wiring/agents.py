@@ -167,8 +167,10 @@ def build_container(
     episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
-    moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
-    helpers = ModelHelpers(ASSISTANT.name, of_all)
+    moments, helpers = (
+        ClockSources(time.time, time.monotonic, lambda: uuid4().hex),
+        ModelHelpers(ASSISTANT.name, of_all),
+    )
     governance = build_governance(database, vault)
     shows = governance.policies.mask
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers, shows)

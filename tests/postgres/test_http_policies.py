@@ -70,7 +70,8 @@ async def test_gv_03_every_policy_resolves_its_references(api: Api, admin: httpx
     "body",
     [
         {"pii": {"memory": "none"}},
-        {"pii": {"answers": "mask"}},
+        {"pii": {"surfaces": "mask"}},
+        {"pii": {"search": "mark"}},
         {"classes": [{"name": "secret", "rank": 1}, {"name": "secret", "rank": 2}]},
         {"classes": [{"name": "secret", "rank": -1}]},
         {"surprise": 1},

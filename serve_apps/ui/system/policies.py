@@ -32,6 +32,14 @@ DOCUMENTS: Final = (
     ("mask", "cover finds before a page is stored"),
 )
 JOURNALS: Final = (UNSAID, ("none", "keep what was said"), ("mask", "keep placeholders, values sealed beside"))
+ANSWERS: Final = (
+    UNSAID,
+    ("none", "show answers as they are"),
+    ("mark", "count finds in each answer"),
+    ("mask", "take finds out of answers, streams and citations"),
+)
+SEARCH: Final = (UNSAID, ("none", "show passages as they are"), ("mask", "take finds out of passages"))
+PLACES: Final = ("documents", "journals", "answers", "search")
 REACHES: Final = (("", "this workspace"), ("tenant", "all workspaces of the tenant"))
 INTENTS: Final = (("try", "only tell what it would touch"), ("make", "let it hold from now on"))
 
@@ -78,6 +86,8 @@ def new_policy_form(references: list[str]) -> SafeHtml:
         ADD.text("references", "Standards", about=known),
         ADD.choice("documents", "Pages of documents", DOCUMENTS, "", "Pages that are read from now on."),
         ADD.choice("journals", "Rows of runs", JOURNALS, "", "Runs that begin from now on."),
+        ADD.choice("answers", "Answers", ANSWERS, "", "Turns that begin from now on."),
+        ADD.choice("search", "Passages of a search", SEARCH, ""),
         ADD.choice("reach", "Holds for", REACHES, ""),
         ADD.choice("intent", "Now", INTENTS, "try"),
     )
@@ -96,7 +106,7 @@ def effect_note(effect: Mapping[str, Any]) -> str:
 
 async def _add_policy(api: SessionApi, values: Values) -> ActResult:
     references = [part.strip() for part in values.get("references", "").split(",") if part.strip()]
-    pii = {place: values[place] for place in ("documents", "journals") if values.get(place)}
+    pii = {place: values[place] for place in PLACES if values.get(place)}
     body = {"description": values.get("description", ""), "references": references, "pii": pii}
     dry = values.get("intent", "try") != "make"
     wanted = {"name": values.get("name", ""), "body": body, "dry_run": dry}
