@@ -7,8 +7,8 @@ was released of it stays the beginning of it.
 import re
 
 LEAST = 24  # characters between two cuts: each costs a look at what stands before it
-LEAST_LATER = 400  # the same behind `EARLY`, where nobody watches every word
-EARLY = 4_000
+LEAST_LATER = 200  # the same behind `EARLY`, where nobody reads along word by word
+EARLY = 20_000
 _NEAR = 48  # characters in which an IBAN begins that goes on; the longest has 34, and a blank after each four
 
 _PLACES = re.compile(r"\s(?=\S)|[。！？；，、](?=\S)")

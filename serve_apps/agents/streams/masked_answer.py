@@ -39,6 +39,8 @@ class MaskedAnswer:
         if kind in _AS_IT_IS:
             return data
         self._mask.note_sources(data)
+        if kind is EventKind.FALLBACK:
+            self._drafts.reset()  # whoever is asked instead begins anew
         if kind is not EventKind.TEXT:
             return normalize_json(self._mask.json(data))
         shown = self._mask.text(str(data["text"]), counted=True)
