@@ -167,13 +167,9 @@ def build_container(
     episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
-    moments, helpers = (
-        ClockSources(time.time, time.monotonic, lambda: uuid4().hex),
-        ModelHelpers(ASSISTANT.name, of_all),
-    )
-    governance = build_governance(database, vault)
+    governance, helpers = build_governance(database, vault), ModelHelpers(ASSISTANT.name, of_all)
     shows = governance.policies.mask
-    cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers, shows)
+    cached = build_caching(settings, database, redis, embedder, search, answerer, _clock_sources(), helpers, shows)
     tables = TableWorkbench(TableStore(database))
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
     opener, sandbox = VaultOpener(database, audit, vault, _utc_now), Sandbox(settings.sandbox)
@@ -206,6 +202,10 @@ def build_container(
         upkeep=upkeep,
         limits=limits,
     )
+
+
+def _clock_sources() -> ClockSources:
+    return ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
 
 
 def _database(settings: Settings, conninfo: str) -> Database:
