@@ -41,12 +41,22 @@ class ConversationSession:
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """Something said; `findings` counts what was masked or marked in it before, by kind."""
+    """Something said; `findings` counts what was masked or marked in it before, by kind.
+
+    `classification`: of an answer, the highest class of the documents that it cites.
+    """
 
     role: Speaker
     text: str
     run: str | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
+    classification: str | None = None
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """As it is stored."""
+        of = {} if self.classification is None else {"classification": self.classification}
+        return {"text": self.text, "findings": dict(self.findings), **of}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,7 @@ class StoredMessage:
     run: str | None
     findings: Mapping[str, int]
     at: datetime
+    classification: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +177,7 @@ class ConversationStore(SqlStore, queries="conversations.sql"):
         rows = await tx.all(
             self._sql["append"],
             roles=[m.role for m in messages],
-            contents=[Jsonb({"text": m.text, "findings": dict(m.findings)}) for m in messages],
+            contents=[Jsonb(m.content) for m in messages],
             runs=[m.run for m in messages],
             **values,
         )
@@ -241,7 +252,8 @@ def _read_session(row: Row) -> ConversationSession:
 def _read_message(row: Row) -> StoredMessage:
     content, run = row["content"], None if row["run_id"] is None else str(row["run_id"])
     findings = content.get("findings", {})
-    return StoredMessage(row["seq"], row["role"], content["text"], run, findings, row["created_at"])
+    of = content.get("classification")
+    return StoredMessage(row["seq"], row["role"], content["text"], run, findings, row["created_at"], of)
 
 
 def read_fact(row: Row) -> SessionFact:

@@ -82,6 +82,9 @@ class TurnOutcome:
     citations: tuple[Mapping[str, Any], ...] = ()  # as in CITATION events
     trace: tuple[Mapping[str, Any], ...] = ()  # what was done, a line each: [{step, ...}]
     tool_calls: tuple[Mapping[str, Any], ...] = ()  # for the client to run: [{id, name, arguments}]
+    # finds of personal data in the answer by kind, under `masked` and `marked`; empty where none are, or nobody looks
+    personal_data: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    classification: str | None = None  # the highest class of the documents that it cites
 
 
 class Journal(Protocol):

@@ -31,11 +31,14 @@ class RetentionClass(StrEnum):
 
     DOCUMENTS = "documents"
     VERSIONS = "versions"
+    PAGES = "pages"  # what their reading has kept beside them
     ANSWERS = "answers"
     CONVERSATIONS = "conversations"
     MESSAGES = "messages"
+    MEMORY = "memory"
     RUNS = "runs"
     JOURNALS = "journals"
+    TRACES = "traces"
     AUDIT = "audit"
 
 
@@ -180,14 +183,30 @@ class RetentionProcess:
     async def _one_class(
         self, inside: Scope, scope: Scope, kind: RetentionClass, days: int, *, dry_run: bool
     ) -> RetentionCount:
-        named = {**inside.keys, "before": self._clock() - timedelta(days=days)}
+        before = self._clock() - timedelta(days=days)
+        named = {**inside.keys, "before": before}
         (found,) = await self._db.read(inside, self._sql[f"count_{kind}"], **named)
+        if kind is RetentionClass.PAGES:
+            found = await self._with_staging(inside, found, before, dry_run=dry_run)
         deleted = 0 if dry_run or not found["due"] else await self._delete(inside, kind, named)
+        if kind is RetentionClass.PAGES and not dry_run:
+            deleted += found["staged"]
         if deleted:
             async with self._db.transaction(inside) as tx:
                 detail = {"class": kind, "days": days, "deleted": deleted}
                 await self._audit.record(tx, scope, "retention.delete", inside.workspace, detail=detail)
         return RetentionCount(kind, inside.workspace, days, found["due"], found["held"], deleted)
+
+    async def _with_staging(self, inside: Scope, found: Row, before: datetime, *, dry_run: bool) -> Row:
+        """With staging folders that killed workers have left; any hold in the workspace keeps them all."""
+        (held,) = await self._db.read(inside, self._sql["any_held"], **inside.keys)
+        place = (inside.tenant, inside.workspace, before.timestamp())
+        folders = await asyncio.to_thread(self._blobs.staged_before, *place)
+        if held["held"]:
+            return {**found, "held": found["held"] + len(folders), "staged": 0}
+        for folder in [] if dry_run else folders:
+            await asyncio.to_thread(self._blobs.discard, folder)
+        return {**found, "due": found["due"] + len(folders), "staged": len(folders)}
 
     async def _delete(self, inside: Scope, kind: RetentionClass, named: Mapping[str, Any]) -> int:
         deleted, refused = 0, set[str]()
@@ -216,10 +235,12 @@ class RetentionProcess:
         query, named = self._sql[f"delete_{kind}"], {"workspace": inside.workspace}
         if kind is RetentionClass.MESSAGES:
             keys = {"ids": [row["session_id"] for row in rows], "seqs": [row["seq"] for row in rows]}
+        elif kind is RetentionClass.MEMORY:
+            keys = {"ids": [row["id"] for row in rows], "kinds": [row["kind"] for row in rows]}
         else:
             keys = {"ids": [row["id"] for row in rows]}
         async with self._db.transaction(inside) as tx:
-            if kind is RetentionClass.JOURNALS:
+            if kind in _RENEWED:
                 await tx.only(query, **keys, **named)
                 return len(rows)
             if kind is not RetentionClass.VERSIONS:
@@ -253,6 +274,10 @@ class RetentionProcess:
             if not went:  # an older entry is younger by its clock: it ends the row that may go
                 break
         return RetentionCount(RetentionClass.AUDIT, None, days, found["due"], found["held"], deleted)
+
+
+# What is deleted of a row leaves the row: how many of them were due is what counts.
+_RENEWED = frozenset({RetentionClass.JOURNALS, RetentionClass.PAGES, RetentionClass.MEMORY, RetentionClass.TRACES})
 
 
 def _key_of(row: Row) -> str:

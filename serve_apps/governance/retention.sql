@@ -162,6 +162,106 @@ with untold as (delete from events where stream in (select 'run:' || id from unn
 steps as (delete from run_steps where run_id = any(%(ids)s) and workspace_id = %(workspace)s returning run_id)
 select (select count(distinct stream) from untold) + (select count(*) from steps) as total;
 
+-- any_held: Whether anything of a workspace is held.
+select exists (select from legal_holds h where h.tenant_id = %(tenant)s and h.released_at is null
+               and (h.kind <> 'workspace' or h.object_id = %(workspace)s::text)) as held;
+
+-- count_pages: Jobs that ended before a moment and still have their units or events: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select (is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'workspace', %(workspace)s::text) or exists (
+        select from units u join documents d on d.workspace_id = u.workspace_id and d.origin = u.key
+        where u.job_id = j.id and u.stage = 'survey' and is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id)) or exists (
+        select from units u join document_versions v on v.id in (u.key, u.subject) and v.workspace_id = u.workspace_id
+        where u.job_id = j.id and is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id))) as held
+    from jobs j
+    where j.workspace_id = %(workspace)s and j.tenant_id = %(tenant)s and j.state in ('completed', 'partial', 'failed', 'cancelled')
+  and j.finished_at < %(before)s
+  and (exists (select from units u where u.job_id = j.id) or exists (select from events e where e.stream = 'job:' || j.id))) x;
+
+-- due_pages: Jobs that ended before a moment and still have their units or events, that nothing holds.
+select j.id
+    from jobs j
+    where j.workspace_id = %(workspace)s and j.tenant_id = %(tenant)s and j.state in ('completed', 'partial', 'failed', 'cancelled')
+  and j.finished_at < %(before)s
+  and (exists (select from units u where u.job_id = j.id) or exists (select from events e where e.stream = 'job:' || j.id))
+  and not (is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'workspace', %(workspace)s::text) or exists (
+        select from units u join documents d on d.workspace_id = u.workspace_id and d.origin = u.key
+        where u.job_id = j.id and u.stage = 'survey' and is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id)) or exists (
+        select from units u join document_versions v on v.id in (u.key, u.subject) and v.workspace_id = u.workspace_id
+        where u.job_id = j.id and is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id)))
+order by j.finished_at, j.id limit %(most)s;
+
+-- delete_pages: Those go; jobs stay, with their counts, and pages with what readers see.
+with untold as (delete from events where stream in (select 'job:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s returning stream),
+closed as (delete from event_streams where stream in (select 'job:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s),
+went as (delete from units where job_id = any(%(ids)s) and workspace_id = %(workspace)s returning job_id)
+select (select count(*) from untold) + (select count(*) from went) as total;
+
+-- count_memory: What was remembered of conversations before a moment: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', m.whose) as held from (
+    select 'fact' as kind, f.id, f.created_at as at, f.user_id::text as whose from facts f
+    where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.created_at < %(before)s
+    union all
+    select 'episode', e.session_id, e.updated_at, s.user_id::text from episodes e
+    join sessions s on s.id = e.session_id and s.workspace_id = e.workspace_id
+    where e.workspace_id = %(workspace)s and e.tenant_id = %(tenant)s and e.updated_at < %(before)s
+    union all
+    select 'summary', y.session_id, y.updated_at, s.user_id::text from session_summaries y
+    join sessions s on s.id = y.session_id and s.workspace_id = y.workspace_id
+    where y.workspace_id = %(workspace)s and y.tenant_id = %(tenant)s and y.updated_at < %(before)s and y.summary <> '') m) x;
+
+-- due_memory: What was remembered of conversations before a moment, that nothing holds.
+select m.kind, m.id from (
+    select 'fact' as kind, f.id, f.created_at as at, f.user_id::text as whose from facts f
+    where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.created_at < %(before)s
+    union all
+    select 'episode', e.session_id, e.updated_at, s.user_id::text from episodes e
+    join sessions s on s.id = e.session_id and s.workspace_id = e.workspace_id
+    where e.workspace_id = %(workspace)s and e.tenant_id = %(tenant)s and e.updated_at < %(before)s
+    union all
+    select 'summary', y.session_id, y.updated_at, s.user_id::text from session_summaries y
+    join sessions s on s.id = y.session_id and s.workspace_id = y.workspace_id
+    where y.workspace_id = %(workspace)s and y.tenant_id = %(tenant)s and y.updated_at < %(before)s and y.summary <> '') m
+where not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', m.whose)
+order by m.at, m.kind, m.id limit %(most)s;
+
+-- delete_memory: Those go; of a summary the words, for what it covers is not to be summed up again.
+with given as (select * from unnest(%(kinds)s::text[], %(ids)s::uuid[]) as g(kind, id)),
+facts_gone as (delete from facts f using given g where g.kind = 'fact' and f.id = g.id and f.workspace_id = %(workspace)s returning f.id),
+episodes_gone as (delete from episodes e using given g where g.kind = 'episode' and e.session_id = g.id and e.workspace_id = %(workspace)s returning e.session_id),
+emptied as (update session_summaries y set summary = '' from given g where g.kind = 'summary' and y.session_id = g.id and y.workspace_id = %(workspace)s returning y.session_id)
+select (select count(*) from facts_gone) + (select count(*) from episodes_gone) + (select count(*) from emptied) as total;
+
+-- count_traces: Runs and answers from before a moment that still say how they came about: how many are due, and how many of those are held.
+select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
+    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', t.whose) as held from (
+    select x.id, min(x.at) as at, min(x.whose) as whose from (
+    select r.id, r.finished_at as at, r.user_id::text as whose from runs r
+    where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
+      and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
+    union all
+    select a.id, a.at, a.user_id::text from answers a
+    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t) x;
+
+-- due_traces: Runs and answers from before a moment that still say how they came about, that nothing holds.
+select t.id from (
+    select x.id, min(x.at) as at, min(x.whose) as whose from (
+    select r.id, r.finished_at as at, r.user_id::text as whose from runs r
+    where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
+      and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
+    union all
+    select a.id, a.at, a.user_id::text from answers a
+    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t
+where not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', t.whose)
+order by t.at, t.id limit %(most)s;
+
+-- delete_traces: That goes; the runs and the answers stay.
+with runs_done as (update runs set outcome = jsonb_set(outcome, '{trace}', '[]')
+                   where id = any(%(ids)s) and workspace_id = %(workspace)s and outcome ? 'trace' returning id),
+answers_done as (update answers set search = '{}' where id = any(%(ids)s) and workspace_id = %(workspace)s and search <> '{}' returning id)
+select (select count(*) from runs_done) + (select count(*) from answers_done) as total;
+
 -- locations_in_use: Where bytes are that some version still has.
 select location from document_versions where workspace_id = %(workspace)s and location = any(%(locations)s);
 

@@ -152,7 +152,7 @@ STOCK: Final = MappingProxyType(
             Holding.NEITHER,
             *("generations", "event_streams", "schema_migrations", "index_faults", "keyword_index_made"),
             *("lane_workers", "settings_version", "spend", "tenant_pages", "tenant_turns", "vision_pages"),
-            *("job_progress", "retention_turns", "audit_cursors"),
+            *("job_progress", "retention_turns", "audit_cursors", "classification_turns"),
             "resource_usage",  # a tenant's use does not shrink when somebody goes, whose id leads nowhere then
         ),
     }

@@ -42,3 +42,10 @@ class ReplaysPort(Protocol):
         Raises NotFound: no such run.
         """
         ...
+
+    async def unmasked_answer(self, scope: Scope, run: str) -> str | None:
+        """The answer of a run before the policies on answers masked it; None where they did not, or it is gone.
+
+        Raises NotFound: no such run.
+        """
+        ...

@@ -167,14 +167,13 @@ def build_container(
     episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
     search = search_of(settings, database, embedder, reranker, writer, models.configured)
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
-    moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
-    helpers = ModelHelpers(ASSISTANT.name, of_all)
-    cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
+    governance, helpers = build_governance(database, vault), ModelHelpers(ASSISTANT.name, of_all)
+    shows = governance.policies.mask
+    cached = build_caching(settings, database, redis, embedder, search, answerer, _clock_sources(), helpers, shows)
     tables = TableWorkbench(TableStore(database))
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
     opener, sandbox = VaultOpener(database, audit, vault, _utc_now), Sandbox(settings.sandbox)
     around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables, extractor)
-    governance = build_governance(database, vault)
     return Container(
         database=database,
         redis=redis,
@@ -203,6 +202,10 @@ def build_container(
         upkeep=upkeep,
         limits=limits,
     )
+
+
+def _clock_sources() -> ClockSources:
+    return ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
 
 
 def _database(settings: Settings, conninfo: str) -> Database:
@@ -267,6 +270,7 @@ class TurnRuntime:
             telemetry=base.telemetry,
             admit=RightsCheck(identity, base.audit).carry,
             say=asking(base.memory),
+            classify=base.governance.classes.highest,
         )
         self.carrier = InProcessCarrier(self.runner)
         self.replays = Replayer(RunQueries(base.database, base.governance.seals), handlers, base.tools.specs())
@@ -299,7 +303,8 @@ def build_turn_intake(settings: Settings, base: Container, carriers: Mapping[Tur
         base.database, base.runs, base.agents, base.conversations, base.memory, base.audit, base.skills, base.approvals
     )
     router = CachedRouter(read_rules(CONFIGS / "routing.yaml"), base.redis, time.monotonic)
-    return TurnIntake(records, router, carriers, settings.agents, uuid4)
+    rules = base.governance.policies.answer_rules
+    return TurnIntake(records, router, carriers, settings.agents, uuid4, rules)
 
 
 def _path_handlers(settings: Settings, base: Container, models: TurnModels) -> dict[TurnPath, TurnHandler]:

@@ -16,7 +16,7 @@ from configs.sections import Settings
 from serve_apps.retrieval.answers import generate
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.cache.cache_scope import CorpusReader
-from serve_apps.retrieval.cache.cached_search import AnswerPort, CachedAnswerer, CachedSearch, SearchPort
+from serve_apps.retrieval.cache.cached_search import AnswerPort, CachedAnswerer, CachedSearch, MaskPolicy, SearchPort
 from serve_apps.retrieval.cache.calibration import RiskCalibration
 from serve_apps.retrieval.cache.codec import EntryCodec
 from serve_apps.retrieval.cache.redis_store import CacheStore
@@ -68,8 +68,9 @@ def build_caching(
     answerer: AnswerPort,
     moments: ClockSources,
     helpers: ModelHelpers,
+    policy: MaskPolicy | None = None,
 ) -> CachedRetrieval:
-    """Both with a cache in front, or as they are where it is switched off."""
+    """Both with a cache in front, or as they are where it is switched off; `policy` as of `QuestionCache`."""
     store = CacheStore(redis, settings.cache, moments.monotonic)
     lexicon, table = SynonymLexicon.read(), RiskCalibration.read()
     found = SemanticCache(store, EntryCodec(SearchResults), settings.cache, lexicon, table, moments.now, moments.token)
@@ -83,8 +84,10 @@ def build_caching(
     finding = (of_models, *search_prompts())
     answering = (*finding, repr(generate.answer_messages("", ())), str(ANSWERS))
     return CachedRetrieval(
-        CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding)),
-        CachedAnswerer(answerer, corpora, answered, embedder, lambda: made_with(settings, ANSWERED_WITH, *answering)),
+        CachedSearch(search, corpora, found, embedder, lambda: made_with(settings, FOUND_WITH, *finding), policy),
+        CachedAnswerer(
+            answerer, corpora, answered, embedder, lambda: made_with(settings, ANSWERED_WITH, *answering), policy
+        ),
         found,
     )
 

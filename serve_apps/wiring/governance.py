@@ -3,6 +3,7 @@
 from cluster.state.db.postgres import Database
 from cluster.state.vault import Vault
 from cluster.state.work.run_seals import RunSeals
+from pipelines.documents.privacy.document_classes import DocumentClasses
 from pipelines.documents.privacy.personal_data import find_personal_data
 from pipelines.documents.privacy.policy_rules import read_governance
 from pipelines.documents.privacy.policy_store import PolicyStore
@@ -14,4 +15,4 @@ def build_governance(database: Database, vault: Vault) -> GovernanceParts:
     """Over the shipped rules. Raises InvalidSettings where their file is wrong."""
     policies = PolicyStore(database, read_governance())
     seals = RunSeals(database, vault, find_personal_data, policies.masks_journals)
-    return GovernanceParts(policies, PolicyEffects(database), seals)
+    return GovernanceParts(policies, PolicyEffects(database), seals, DocumentClasses(database, policies))

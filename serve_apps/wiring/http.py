@@ -38,6 +38,7 @@ from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
+from serve_apps.governance.classification import ClassificationProcess
 from serve_apps.governance.erasures import DataErasure
 from serve_apps.governance.holds import LegalHolds
 from serve_apps.governance.retention import RetentionProcess, RetentionRules
@@ -91,7 +92,8 @@ def build_app_dependencies(
     blobs = uploads_of(settings)
     exporter = build_audit_exporter(settings.audit, base.database)
     governance = _governance_parts(settings, base, blobs)
-    going = (golden_runs, exporter, governance["retention"])  # what goes on by itself in this process
+    classifying = ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC))
+    going = (golden_runs, exporter, governance["retention"], classifying)  # what goes on by itself in this process
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),

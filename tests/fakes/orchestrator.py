@@ -123,6 +123,10 @@ class ScriptedReplays:
 
     diverged: Mapping[str, Any] | None = None
     asked: list[tuple[str, str | None, str | None]] = field(default_factory=list)
+    answer: str | None = None
+
+    async def unmasked_answer(self, scope: Scope, run: str) -> str | None:
+        return self.answer
 
     async def replay(
         self, scope: Scope, run: str, *, model: str | None = None, prompt: str | None = None

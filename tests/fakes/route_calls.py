@@ -293,6 +293,7 @@ CALLS: dict[str, Call | Prepared] = {
     "POST /api/documents/{document_id}/pages/{number}/corrections": _scanned_page,
     "PUT /api/documents/{document_id}/pages/{number}/review": _seen_page,
     "PUT /api/documents/{document_id}/readers": Call({"readers": ["role:admin"]}),
+    "PUT /api/documents/{document_id}/classification": Call({"classification": "internal"}),
     "POST /api/golden-runs/{golden_run_id}/cancel": _golden_run_that("running"),
     "POST /api/golden-runs/{golden_run_id}/resume": _golden_run_that("failed"),
     "POST /api/golden-sets": Call({"name": "another"}),

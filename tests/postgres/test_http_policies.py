@@ -57,6 +57,7 @@ async def test_gv_03_every_policy_resolves_its_references(api: Api, admin: httpx
     assert made.status_code == 201, made.text
     listed = (await admin.get(POLICIES)).json()
     effective = {"documents": "none", "memory": "mask", "journals": "mask", "traces": "mask"}
+    effective |= {"answers": "none", "search": "none"}
     assert (listed["total"], listed["effective"]) == (3, effective)
     for one in listed["items"]:
         assert len(one["references_resolved"]) == len(one["references"]) > 0
@@ -69,7 +70,8 @@ async def test_gv_03_every_policy_resolves_its_references(api: Api, admin: httpx
     "body",
     [
         {"pii": {"memory": "none"}},
-        {"pii": {"answers": "mask"}},
+        {"pii": {"surfaces": "mask"}},
+        {"pii": {"search": "mark"}},
         {"classes": [{"name": "secret", "rank": 1}, {"name": "secret", "rank": 2}]},
         {"classes": [{"name": "secret", "rank": -1}]},
         {"surprise": 1},

@@ -260,6 +260,7 @@ BODIES: dict[str, Any] = {
     "POST /api/documents/{document_id}/pages/{number}/corrections": {**PAGE_SEEN, "line": 0, "text": "of b"},
     "PUT /api/documents/{document_id}/pages/{number}/review": PAGE_SEEN,
     "PUT /api/documents/{document_id}/readers": {"readers": []},
+    "PUT /api/documents/{document_id}/classification": {"classification": "internal"},
     "POST /api/chat/{agent_id}": {"message": "hello"},
     "PUT /scim/v2/Users/{user_id}": {"userName": "mole@b.example"},
     "PUT /scim/v2/Groups/{group_id}": {"displayName": "moles"},

@@ -228,7 +228,7 @@ async def test_each_tenant_has_a_turn_and_only_one_process_takes_it(
     assert await process.turn() is None
     clock.now += timedelta(minutes=2)
     assert await process.turn() in tenants
-    assert len(RetentionClass) == 8
+    assert len(RetentionClass) == 11
 
 
 async def test_a_document_that_is_sent_again_is_as_old_as_its_newest_version(

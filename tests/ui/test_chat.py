@@ -70,6 +70,15 @@ def test_pieces_become_one_text_and_what_stood_beside_a_call_becomes_a_thought()
     assert (call.over, call.result, call.ms, call.tier) == (True, "49.42", 12, 1)
 
 
+def test_an_answer_says_what_of_personal_data_it_does_not_show(desk: ConsoleContext) -> None:
+    counts = {"masked": {"email": 2, "national_id": 1}}
+    turn = heard(told("done", "3", answer="It is [email].", personal_data=counts, classification=f"restricted{EVIL}"))
+    made = str(answer_section(desk, turn, "assistant"))
+    assert "Personal data is masked in this answer: 2 email, 1 national id." in made
+    assert "restricted" in made and EVIL not in made
+    assert "Personal data" not in str(answer_section(desk, heard(told("done", "3", answer="x")), "assistant"))
+
+
 def test_a_draft_is_shown_as_plain_text_until_the_checked_answer_comes(desk: ConsoleContext) -> None:
     """Nothing that nobody has checked is drawn, however it is written; afterwards nothing is left of it."""
     turn = heard(told("draft", "2", f"It ends **now** {EVIL} "), told("draft", "2", "![x](http://evil)"))

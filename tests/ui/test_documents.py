@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from serve_apps.ui.documents.document_list import day_start, document_table
-from serve_apps.ui.documents.facts import impact_card, origin_card, readers_card
+from serve_apps.ui.documents.facts import class_card, impact_card, origin_card, readers_card
 from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, parse_passage, words_of
 from serve_apps.ui.documents.viewer import confidence_class, page_viewer
 from serve_apps.ui.kit.page import ConsoleContext
@@ -129,6 +129,14 @@ def test_days_begin_in_the_readers_zone() -> None:
 
 def test_a_word_is_read_from_the_apis_row() -> None:
     assert words_of(WORDS)[1] == PageWord(4, "crane", (0.16, 0.1, 0.25, 0.12), 0.7)
+
+
+def test_the_class_is_changed_by_operators_and_says_who_decided() -> None:
+    one = {"classification": HOSTILE, "classified_by": "hand"}
+    html = class_card(one, Role.OPERATOR)
+    assert 'id="classification"' in html and "by hand" in html and "<script" not in html
+    assert 'id="classification"' not in class_card(one, Role.DEVELOPER)
+    assert "None, not yet looked at" in class_card({}, Role.VIEWER)
 
 
 def test_readers_are_changed_by_who_may_and_of_what_has_its_own() -> None:

@@ -233,6 +233,7 @@ EXPECTED = {
     """,
     "OPERATE": """
         PUT /api/documents/{document_id}/readers
+        PUT /api/documents/{document_id}/classification
         GET /api/admin/now
         POST /api/agents
         PATCH /api/agents/{agent_id}

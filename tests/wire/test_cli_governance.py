@@ -43,6 +43,18 @@ def test_policies_are_made_changed_and_retired(
     assert run_command(["governance", "add", "ours", str(tmp_path / "none.yaml")]) != 0
 
 
+def test_a_document_is_classified_by_hand_or_by_the_rules(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {"document_id": "d1", "classification": "confidential", "classified_by": "hand"}
+    path = "/api/documents/d1"
+    api.answers |= {f"GET {path}": shown, f"PUT {path}/classification": shown}
+    for arguments in (["d1"], ["d1", "confidential"], ["d1", "--by-rules"]):
+        assert run_command(["governance", "classify", *arguments]) == 0
+        assert "confidential (by hand)" in capsys.readouterr().out
+    asked = [one.body for one in api.of(f"PUT {path}/classification")]
+    assert asked == [{"classification": "confidential"}, {"classification": None}]
+    assert run_command(["governance", "classify", "d1", "public", "--by-rules"]) != 0
+
+
 def test_unmasking_says_why(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
     """GV-04: without a reason nothing is asked."""
     values = [{"placeholder": "[EMAIL 1]", "value": "ann@example.org"}]

@@ -1,4 +1,4 @@
-"""`aos governance`: policies on data, the standards that they answer to, and what a run's placeholders stand for."""
+"""`aos governance`: policies on data, their standards, classes of documents, and what stands behind a run's masks."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -81,10 +81,36 @@ def unmask_run(
     reason: Annotated[str, typer.Option(help="Why; the audit trail keeps it.")],
     as_json: AsJson = False,
 ) -> None:
-    """Read what a run's placeholders stand for. Example: aos governance unmask RUN --reason "ticket 4711\""""
+    """Read what a run's placeholders stand for, and its answer unmasked.
+
+    Example: aos governance unmask RUN --reason "ticket 4711"
+    """
     body = context.obj.api.request("POST", f"/api/runs/{run}/unmask", json={"reason": reason})
     lines = "\n".join(f"{one['placeholder']}  {one['value']}" for one in body["items"])
-    context.obj.plain(body, as_json, lines or "This run has no placeholders.")
+    if answer := body.get("answer"):
+        lines = "\n".join(part for part in (lines, f"answer: {answer}") if part)
+    context.obj.plain(body, as_json, lines or "This run has no placeholders, and its answer is not masked.")
+
+
+@governance.command("classify")
+def classify_document(
+    context: CommandContext,
+    document: str,
+    name: Annotated[str, typer.Argument(help="A class of the policies; left out, the class is shown.")] = "",
+    by_rules: Annotated[bool, typer.Option("--by-rules", help="Let the rules of the policies decide again.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a document's class of data, or give it one by hand. Example: aos governance classify ID confidential"""
+    if name and by_rules:
+        raise Invalid("a class and --by-rules: one of them")
+    path = f"/api/documents/{document}"
+    if name or by_rules:
+        found = context.obj.api.request("PUT", f"{path}/classification", json={"classification": name or None})
+    else:
+        found = context.obj.api.request("GET", path)
+    body = {key: found[key] for key in ("classification", "classified_by")}
+    by = {"hand": "by hand", "policy": "by the rules"}.get(body["classified_by"] or "", "not yet looked at")
+    context.obj.plain(body, as_json, f"{body['classification'] or 'no class'} ({by})")
 
 
 def _read_body(file: Path) -> Any:

@@ -11,15 +11,18 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cluster.basics.errors import Invalid, InvalidSettings
+from pipelines.documents.privacy.answer_rules import AnswerRule
 from pipelines.documents.privacy.kinds import PersonalDataKind
 
-Place = Literal["documents", "memory", "journals", "traces"]
+Place = Literal["documents", "memory", "journals", "traces", "answers", "search"]
 Action = Literal["none", "mark", "mask"]
 ACTIONS: Mapping[Place, tuple[Action, ...]] = {  # the weakest first
     "documents": ("none", "mark", "mask"),
     "memory": ("mask",),
     "journals": ("none", "mask"),
     "traces": ("mask",),
+    "answers": ("none", "mark", "mask"),
+    "search": ("none", "mask"),
 }
 SHIPPED = Path(str(files("configs"))) / "governance.yaml"
 _Line = Annotated[str, Field(min_length=1, max_length=500)]
@@ -74,12 +77,25 @@ class DataClass(_Checked):
     retention_days: Annotated[int | None, Field(ge=1, le=36_500)] = None
 
 
+class AnswerScope(_Checked):
+    """What the actions of a policy on answers and search are about.
+
+    Attributes:
+        kinds: of personal data; empty for all.
+        classes: only what rests on a document of one of these classes; empty for everything.
+    """
+
+    kinds: tuple[PersonalDataKind, ...] = ()
+    classes: Annotated[tuple[_Word, ...], Field(max_length=50)] = ()
+
+
 class PolicyBody(_Checked):
     """What a policy says."""
 
     description: Annotated[str, Field(max_length=2_000)] = ""
     references: Annotated[tuple[_Word, ...], Field(max_length=20)] = ()
     pii: dict[Place, Action] = {}
+    answers: AnswerScope = AnswerScope()
     classes: Annotated[tuple[DataClass, ...], Field(max_length=50)] = ()
 
     @model_validator(mode="after")
@@ -101,7 +117,8 @@ class ShippedPolicy(PolicyBody):
     @property
     def body(self) -> PolicyBody:
         """What it says, without its name."""
-        return PolicyBody(description=self.description, references=self.references, pii=self.pii, classes=self.classes)
+        said = {"pii": self.pii, "answers": self.answers, "classes": self.classes}
+        return PolicyBody(description=self.description, references=self.references, **said)
 
 
 class GovernanceRules(_Checked):
@@ -136,6 +153,33 @@ def effective_action(
     base = _strictest(place, tenant) or _strictest(place, shipped) or ACTIONS[place][0]
     own = _strictest(place, workspace) or base
     return max(base, own, key=ACTIONS[place].index)
+
+
+def answer_rules(
+    place: Place, shipped: Sequence[PolicyBody], tenant: Sequence[PolicyBody], workspace: Sequence[PolicyBody]
+) -> tuple[AnswerRule, ...]:
+    """The rules of a place that is about answers: the tenant's, else those that are shipped, and the workspace's."""
+    above = [one for one in tenant if place in one.pii] or [one for one in shipped if place in one.pii]
+    said = [*above, *(one for one in workspace if place in one.pii)]
+    rules = [
+        AnswerRule(one.pii[place], tuple(map(str, one.answers.kinds)), one.answers.classes)
+        for one in said
+        if one.pii[place] != "none"
+    ]
+    return tuple(dict.fromkeys(rules))
+
+
+def classes_in_force(
+    shipped: Sequence[PolicyBody], tenant: Sequence[PolicyBody], workspace: Sequence[PolicyBody]
+) -> tuple[DataClass, ...]:
+    """Classes of data: of two with a name the nearer one's rules count, and its rank where that is no lower."""
+    found: dict[str, DataClass] = {}
+    for policies in (shipped, tenant, workspace):
+        for one in (each for policy in policies for each in policy.classes):
+            above = found.get(one.name)
+            rank = one.rank if above is None else max(one.rank, above.rank)
+            found[one.name] = one.model_copy(update={"rank": rank})
+    return tuple(sorted(found.values(), key=lambda one: (one.rank, one.name)))
 
 
 def _strictest(place: Place, policies: Sequence[PolicyBody]) -> Action | None:

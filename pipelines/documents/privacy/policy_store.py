@@ -1,5 +1,6 @@
 """Policies of tenants and workspaces, in versions: nothing about one is changed silently."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -8,12 +9,17 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
+from pipelines.documents.privacy.answer_masks import AnswerMask
+from pipelines.documents.privacy.answer_rules import AnswerRule
 from pipelines.documents.privacy.policy_rules import (
     ACTIONS,
     Action,
+    DataClass,
     GovernanceRules,
     Place,
     PolicyBody,
+    answer_rules,
+    classes_in_force,
     effective_action,
     parse_policy,
 )
@@ -46,10 +52,21 @@ class PolicyStore(SqlStore, queries="policy_store.sql"):
 
     async def action(self, tx: Transaction, scope: Scope, place: Place) -> Action:
         """What is done at a place under all policies that hold for the workspace."""
-        rows = await self._current(tx, scope)
-        tenant = [parse_policy(row["body"]) for row in rows if row["workspace_id"] is None]
-        workspace = [parse_policy(row["body"]) for row in rows if row["workspace_id"] is not None]
-        return effective_action(place, self.rules.policies, tenant, workspace)
+        return effective_action(place, *await self._bodies(tx, scope))
+
+    async def answer_rules(self, tx: Transaction, scope: Scope, place: Place = "answers") -> tuple[AnswerRule, ...]:
+        """What answers, or the passages of a search, show of personal data; empty where nothing is looked for."""
+        return answer_rules(place, *await self._bodies(tx, scope))
+
+    async def classes(self, tx: Transaction, scope: Scope) -> tuple[DataClass, ...]:
+        """The classes of data that hold for the workspace, the lowest first."""
+        return classes_in_force(*await self._bodies(tx, scope))
+
+    async def mask(self, scope: Scope, place: Place = "answers") -> AnswerMask | None:
+        """The mask of one answer, or of one search; None where nothing is looked for."""
+        async with self._db.transaction(scope) as tx:
+            rules = await self.answer_rules(tx, scope, place)
+        return AnswerMask(rules) if rules else None
 
     async def effective(self, scope: Scope) -> dict[Place, Action]:
         """What is done at each place."""
@@ -93,6 +110,14 @@ class PolicyStore(SqlStore, queries="policy_store.sql"):
     async def last(self, scope: Scope, policy: str) -> Row:
         """A policy as it is now. Raises NotFound."""
         return (await self.versions(scope, policy))[0]
+
+    async def _bodies(
+        self, tx: Transaction, scope: Scope
+    ) -> tuple[Sequence[PolicyBody], Sequence[PolicyBody], Sequence[PolicyBody]]:
+        rows = await self._current(tx, scope)
+        tenant = [parse_policy(row["body"]) for row in rows if row["workspace_id"] is None]
+        workspace = [parse_policy(row["body"]) for row in rows if row["workspace_id"] is not None]
+        return self.rules.policies, tenant, workspace
 
     async def _current(self, tx: Transaction, scope: Scope) -> list[Row]:
         return await tx.all(self._sql["current"], tenant=scope.tenant, workspace=scope.workspace)

@@ -47,6 +47,9 @@ class BlobStore(Protocol):
     def discard(self, staging: Path) -> None:
         """Forget a staging folder, and those that others have left behind long ago."""
 
+    def staged_before(self, tenant: str, workspace: str, before: float) -> list[Path]:
+        """Staging folders of a workspace to which nothing came since a moment, in seconds since the epoch."""
+
     def delete(self, location: Location) -> None:
         """Forget an upload; a file of a scanned folder is never touched."""
 
@@ -111,6 +114,14 @@ class FolderBlobs:
             for other in list(staging.parent.iterdir()):
                 if time.time() - other.stat().st_mtime > STALE_SECONDS:
                     shutil.rmtree(other, ignore_errors=True)
+
+    def staged_before(self, tenant: str, workspace: str, before: float) -> list[Path]:
+        """As `BlobStore`."""
+        try:
+            folders = list((self._root / tenant / workspace / "staging").iterdir())
+            return sorted(one for one in folders if one.stat().st_mtime < before)
+        except FileNotFoundError:  # none was made yet, or somebody discards them now
+            return []
 
     def path(self, location: Location) -> Path:
         """The file behind either kind of location. Raises NotFound: the location is of no known kind."""

@@ -1,6 +1,6 @@
 -- list: A page of the documents of a workspace, newest first.
 select d.id, d.filename, d.file_type, d.source_type, d.status, d.failure, d.caveats, d.description, d.tags, d.readers,
-       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.parent_id, v.page_count, v.file_size
+       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.parent_id, d.classification, v.page_count, v.file_size
 from documents d
 left join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
 where d.workspace_id = %(workspace)s
@@ -24,7 +24,7 @@ where d.workspace_id = %(workspace)s
 
 -- show: One document with the version its readers see, or the newest while there is none to be seen.
 select d.id, d.origin, d.filename, d.file_type, d.source_type, d.status, d.failure, d.caveats, d.description, d.tags,
-       d.readers, d.parent_id, c.filename as parent_filename,
+       d.readers, d.parent_id, c.filename as parent_filename, d.classification, d.classified_by,
        (select count(*) from documents m where m.parent_id = d.id and m.workspace_id = d.workspace_id) as members,
        d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.metadata - 'uploads' as metadata, d.current_version,
        v.id as version_id, v.file_hash, v.file_size, v.kind, v.location, v.page_count

@@ -122,7 +122,7 @@ class LiveJournal(ReplayCursor):
                             break
                         if isinstance(item, ConnectionFallback):
                             left.append(item)
-                            self._shown = 0  # what the one that was left has said is said anew
+                            self._restart_text()  # what the one that was left has said is said anew
                             continue
                         yield item
         except AosError as raised:

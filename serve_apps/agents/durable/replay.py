@@ -22,6 +22,7 @@ from serve_apps.agents.intake.toolset import recorded_specs
 from serve_apps.agents.intake.turn import load_turn
 from serve_apps.agents.parsing.parse_reply import parse_reply
 from serve_apps.agents.streams.cancellation import closing_stream
+from serve_apps.agents.streams.masked_answer import mask_of_turn
 from serve_apps.agents.turn_errors import ApprovalPending, ReplayDiverged
 from serve_apps.agents.turn_ports import (
     Json,
@@ -208,6 +209,19 @@ class Replayer:
         state = str(recording.state)
         return ReplayReport(run, state, len(journal.events), journal.steps_walked, journal.divergence).json()
 
+    async def unmasked_answer(self, scope: Scope, run: str) -> str | None:
+        """The answer of a run before anything was masked in it, from its journal.
+
+        None where nothing was to be masked, or the journal does not tell any more. Raises NotFound: no such run.
+        """
+        recording = await self._recordings.recording(scope, run)
+        turn = load_turn(recording.input)
+        if mask_of_turn(turn) is None or recording.state is not RunState.COMPLETED:
+            return None
+        journal = ReplayJournal(turn.run, recording.seed, recording.steps)
+        _, outcome = await _replay_turn(turn, journal, self._handlers[turn.path])
+        return None if outcome is None else outcome.answer
+
 
 async def walk_again(recording: RunRecording, handler: TurnHandler) -> ReplayReport:
     """Walk a run again with nothing but its record: every event must come out byte for byte."""
@@ -232,6 +246,7 @@ async def _replay_turn(
     turn: Turn, journal: ReplayJournal, handler: TurnHandler
 ) -> tuple[BaseException | None, TurnOutcome | None]:
     """Replays a turn through its handler; returns the error it ended with, or its outcome."""
+    journal.mask_answer(turn)
     task = asyncio.create_task(carried_out(handler, turn, journal, TurnTracer(Telemetry.off())))
     await asyncio.wait({task})
     raised = task.exception()  # looked at in any case, or asyncio complains of it
@@ -243,7 +258,10 @@ def _emit_last_event(
     recording: RunRecording, journal: ReplayJournal, error: BaseException | None, outcome: TurnOutcome | None
 ) -> None:
     if outcome is not None and recording.state is RunState.COMPLETED:
-        journal.emit(EventKind.DONE, **done_data(outcome, journal))
+        # Of which class its documents were is no decision of the turn.
+        known = recording.events[-1].payload.get("classification") if recording.events else None
+        shown = replace(journal.shown_outcome(outcome), classification=known)
+        journal.emit(EventKind.DONE, **done_data(shown, journal))
     elif outcome is not None and recording.state is RunState.FAILED and recording.events:
         # Its conversation refused the answer: that is no decision of the turn.
         journal.emit(EventKind.ERROR, **recording.events[-1].payload)

@@ -11,8 +11,9 @@ from cluster.state.canonical_json import json_digest, normalize_json
 from cluster.state.work.run_record import RunStep, StepState
 from serve_apps.agents.durable.message_codec import reply_from_json, request_to_json
 from serve_apps.agents.events import Event, EventKind
+from serve_apps.agents.streams.masked_answer import MaskedAnswer, mask_of_turn
 from serve_apps.agents.turn_errors import ReplayDiverged, ToolRefused, error_from_record
-from serve_apps.agents.turn_ports import Json, RunId, Said
+from serve_apps.agents.turn_ports import Json, RunId, Said, Turn, TurnOutcome
 
 MODEL, ASK, INPUT = "model", "approval", "input"
 ASKED = frozenset({ASK, INPUT})  # of a person; the kinds are named as the categories of what waits
@@ -41,6 +42,16 @@ class ReplayCursor(ABC):
         self._spent = 0
         self._used = {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0}
         self._open: int | None = None  # a model step whose reply was not read to its end
+        self._masked: MaskedAnswer | None = None
+
+    def mask_answer(self, turn: Turn) -> None:
+        """From now on tell what the policies that the turn began with let its reader see."""
+        mask = mask_of_turn(turn)
+        self._masked = None if mask is None else MaskedAnswer(mask)
+
+    def shown_outcome(self, outcome: TurnOutcome) -> TurnOutcome:
+        """The outcome as it is told and stored."""
+        return outcome if self._masked is None else self._masked.outcome(outcome)
 
     @property
     def run(self) -> RunId:
@@ -75,19 +86,27 @@ class ReplayCursor(ABC):
 
     def _number(self, kind: EventKind, data: Json) -> Event:
         self._events += 1
-        event = Event(self._events, kind, normalize_json(data), self._shown if kind is EventKind.TEXT else 0)
+        data = normalize_json(data) if self._masked is None else self._masked.event(kind, normalize_json(data))
+        event = Event(self._events, kind, data, self._shown if kind is EventKind.TEXT else 0)
         if kind in _TEXT_ENDS:
-            self._shown = 0
+            self._restart_text()
         return event
+
+    def _restart_text(self) -> None:
+        self._shown = 0
+        if self._masked is not None:
+            self._masked.restart_text()
 
     def piece(self, text: str) -> None:
         """Show a piece of the next TEXT event."""
+        text = text if self._masked is None else self._masked.piece(text)
         if text:
             self._show(Event(self._events + 1, EventKind.TEXT, {"text": text}, self._shown, piece=True))
             self._shown += len(text)
 
     def draft(self, text: str) -> None:
         """Show what a model writes before it is checked."""
+        text = text if self._masked is None else self._masked.draft(text)
         if text:
             self._show(Event(self._events + 1, EventKind.DRAFT, {"text": text}, piece=True))
 

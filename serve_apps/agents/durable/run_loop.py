@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from cluster.basics.errors import AosError, LeaseLost, Permanent, Transient
+from cluster.basics.scope import Scope
 from cluster.basics.telemetry import Telemetry
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
@@ -36,6 +37,7 @@ BACKGROUND = 8  # runs without a reader at a time
 Kept = Callable[[], Awaitable[None]]
 Remember = Callable[[Transaction, Turn, TurnOutcome], Awaitable[Kept | None]]
 Say = Callable[[Turn, Transaction, str], Awaitable[None]]
+Classify = Callable[[Transaction, Scope, Sequence[str]], Awaitable[str | None]]
 Admit = Callable[[Turn, Callable[[Turn], Awaitable[TurnOutcome]]], Awaitable[TurnOutcome]]
 _log = logging.getLogger("aos.agents")
 
@@ -65,16 +67,18 @@ class TurnRunner:
         telemetry: Telemetry,
         admit: Admit | None = None,
         say: Say | None = None,
+        classify: Classify | None = None,
     ) -> None:
         """`owner`: who claims, for people. `remember`: stores the answer in its conversation, in the transaction that
         completes the run. `audit`: each execution of an agent is a line of the trail, written with the run's end.
         `say`: stores a question in its conversation, in the transaction in which the run begins to wait. `admit`:
         hands the turn over with the rights that its user still has, whenever it is begun or resumed, and ends it when
-        they lose some.
+        they lose some. `classify`: the highest class of the documents that an answer cites.
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
         self._audit, self._say, self._telemetry, self._admit = audit, say, telemetry, admit
+        self._classify = classify
 
     async def run(self, turn: Turn, lease: RunLease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
@@ -137,6 +141,7 @@ class TurnRunner:
             patience=timedelta(hours=self._settings.approval_hours),
             tracer=tracer,
         )
+        journal.mask_answer(turn)
         seconds, beat = self._settings.lease_seconds, self._settings.heartbeat_seconds
         heartbeat = Heartbeat(self._runs.heartbeat, lease, seconds, beat, self._timing.clock)
         carried = carried_out(self._handlers[turn.path], turn, journal, tracer, self._admit)
@@ -185,10 +190,14 @@ class TurnRunner:
 
     async def _complete_run(self, turn: Turn, lease: RunLease, journal: LiveJournal, outcome: TurnOutcome) -> Event:
         async with self._runs.writing(lease) as tx:
+            if self._classify is not None and outcome.citations:
+                documents = [str(one["document_id"]) for one in outcome.citations]
+                outcome = replace(outcome, classification=await self._classify(tx, turn.scope, documents))
             kept = await self._remember(tx, turn, outcome)
-            event = journal.last(EventKind.DONE, **done_data(outcome, journal))
+            shown = journal.shown_outcome(outcome)
+            event = journal.last(EventKind.DONE, **done_data(shown, journal))
             await self._runs.put_events(tx, lease, event_rows(journal.pending))
-            await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=asdict(outcome))
+            await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=outcome_data(shown))
             await self._audit_run(tx, turn, journal, RunState.COMPLETED)
         if kept is not None:
             await kept()
@@ -244,9 +253,15 @@ def emit_opening(turn: Turn, journal: Journal) -> None:
         journal.emit(EventKind.ROUTE, **turn.options["route"])
 
 
+def outcome_data(outcome: TurnOutcome) -> dict[str, Any]:
+    """The outcome as JSON, without what there was nothing to say of."""
+    told = asdict(outcome)
+    return {name: value for name, value in told.items() if value or name not in ("personal_data", "classification")}
+
+
 def done_data(outcome: TurnOutcome, journal: ReplayCursor) -> dict[str, Any]:
     """The data of DONE."""
-    told = asdict(outcome)
+    told = outcome_data(outcome)
     return {"agent_trace": told.pop("trace"), "usage": journal.usage, **told}
 
 

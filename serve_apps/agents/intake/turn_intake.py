@@ -1,6 +1,6 @@
 """The single way in: who is spoken to, in which conversation, on which path; then a run on record is carried out."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from uuid import UUID
@@ -16,6 +16,7 @@ from cluster.state.db.postgres import Database, Transaction
 from cluster.state.work.run_record import NewRun
 from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
+from pipelines.documents.privacy.answer_rules import AnswerRule, rules_to_json
 from serve_apps.agents.durable.run_loop import RECALLED, Kept, Remember, Say
 from serve_apps.agents.events import Event
 from serve_apps.agents.inquiries.inquiry import PERSON
@@ -31,11 +32,14 @@ from serve_apps.agents.memory.recall import RecalledContext
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.memory.summary import ConversationSummariser
 from serve_apps.agents.streams.cancellation import closing_stream
+from serve_apps.agents.streams.masked_answer import ANSWERS
 from serve_apps.agents.turn.delegation import StoredAgents
 from serve_apps.agents.turn_ports import AgentSnapshot, IncomingMessage, RunId, SessionId, Turn, TurnOutcome, TurnPath
 from serve_apps.retrieval.answers.follow_up import asks_further
 from serve_apps.retrieval.overviews.overview_request import find_overview_request
 from skills.framework.skill_store import SkillStore
+
+AnswerPolicy = Callable[[Transaction, Scope], Awaitable[Sequence[AnswerRule]]]
 
 
 class RunCarrier(Protocol):
@@ -73,10 +77,14 @@ class TurnIntake:
         carriers: Mapping[TurnPath, RunCarrier],
         settings: AgentSettings,
         new_id: Callable[[], UUID],
+        answer_rules: AnswerPolicy | None = None,
     ) -> None:
-        """`new_id` makes the ids of runs; one is also the seed of all that is random in its run."""
+        """`new_id` makes the ids of runs; one is also the seed of all that is random in its run. `answer_rules`: what
+        answers show of personal data; a turn keeps those that it began with.
+        """
         self._records, self._router, self._carriers = records, router, carriers
         self._settings, self._new_id = settings, new_id
+        self._answer_rules = answer_rules
         self._injector = ContextInjector(records.database)
 
     async def process(self, scope: Scope, incoming: IncomingMessage) -> AsyncIterator[Event]:
@@ -139,6 +147,7 @@ class TurnIntake:
         recalled = await self._recall_history(scope, session, incoming)
         remembered = {} if recalled.line is None else {RECALLED: recalled.line}
         injected = {CONTEXT: context} if context else {}
+        rules = await self._rules_now(scope)
         person = {PERSON: True} if incoming.person and attended else {}
         turn = Turn(
             run=RunId(str(new_id)),
@@ -149,7 +158,7 @@ class TurnIntake:
             history=recalled.history,
             memory=recalled.memory,
             path=path,
-            options={**incoming.options, **person, **remembered, **injected, "route": route},
+            options={**incoming.options, **person, **remembered, **injected, **rules, "route": route},
         )
         guarded = await guard_text(incoming.message, scope.tenant, session.id)
         async with records.database.transaction(scope) as tx:
@@ -160,6 +169,14 @@ class TurnIntake:
             await records.runs.create(tx, scope, new, self._settings.lease_seconds)
         await records.memory.kept(scope, session.id, stored)
         return turn
+
+    async def _rules_now(self, scope: Scope) -> dict[str, Any]:
+        """The turn's option with the rules of answers."""
+        if self._answer_rules is None:
+            return {}
+        async with self._records.database.transaction(scope) as tx:
+            rules = await self._answer_rules(tx, scope)
+        return {ANSWERS: rules_to_json(rules)} if rules else {}
 
     async def _resumed(self, scope: Scope, incoming: IncomingMessage) -> Resumed | None:
         """The turn that a message goes on with, as it answers what was asked; None where it begins one."""
@@ -233,7 +250,8 @@ def answer_recorder(memory: ConversationMemory, learning: ConversationSummariser
     async def remember(tx: Transaction, turn: Turn, outcome: TurnOutcome) -> Kept:
         guarded = await guard_text(outcome.answer, turn.scope.tenant, turn.session)
         asked = (await guard_text(turn.message, turn.scope.tenant, turn.session)).sanitized_content
-        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, turn.run, asked)
+        more = (turn.run, asked, outcome.classification)
+        stored = await memory.keep(tx, turn.scope, turn.session, "assistant", guarded, *more)
 
         async def kept() -> None:
             await memory.kept(turn.scope, turn.session, stored)

@@ -78,14 +78,16 @@ class ConversationMemory:
         guarded: GuardedText,
         run: str | None = None,
         asked: str = "",
+        classification: str | None = None,
     ) -> list[StoredMessage]:
         """Store what was said, in the caller's transaction; hand the result to `kept` once it is committed.
 
         What a user asks to be remembered, and what an agent says that it will remember, is known from then on, to the
-        next turn as to other conversations. `run`: what it begins or answers; `asked`: what an answer answers, guarded.
+        next turn as to other conversations. `run`: what it begins or answers; `asked`: what an answer answers, guarded;
+        `classification`: the class of what that cites.
         Raises NotFound, Conflict as `ConversationStore.append`.
         """
-        said = NewMessage(role, guarded.sanitized_content, run, guarded.findings)
+        said = NewMessage(role, guarded.sanitized_content, run, guarded.findings, classification)
         stored = await self._conversations.append(tx, scope, session, [said])
         await self._compliance.check_memory_policy_compliance(tx, scope, session, stored)
         text = guarded.sanitized_content

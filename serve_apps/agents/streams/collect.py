@@ -36,6 +36,8 @@ class ReplyCollector:
     approval: Json | None = None  # what a person has to decide before it goes on
     input: Json | None = None  # what the person who reads along is asked; their next message goes on with it
     error: Json | None = None  # code, title, detail, fix
+    personal_data: Json = field(default_factory=dict)  # finds in the answer by kind, under `masked` and `marked`
+    classification: str | None = None  # the highest class of the documents that it cites
 
     @property
     def tools_used(self) -> list[str]:
@@ -100,6 +102,8 @@ class ReplyCollector:
         self.citations = [dict(one) for one in data.get("citations", self.citations)]
         self.client_calls = [dict(one) for one in data.get("tool_calls", ())]
         self.trace = [dict(one) for one in data.get("agent_trace", ())]
+        self.personal_data = dict(data.get("personal_data") or {})
+        self.classification = data.get("classification")
         usage = data.get("usage") or {}
         self.prompt_tokens = int(usage.get("prompt_tokens", self.prompt_tokens))
         self.completion_tokens = int(usage.get("completion_tokens", self.completion_tokens))

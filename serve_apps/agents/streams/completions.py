@@ -61,7 +61,10 @@ class CompletionChunks:
             yield from self._text_chunks(self.stop.flush())
             if calls := tool_calls(self._all.client_calls):
                 yield self._make_chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
-            yield from self._end_chunks("stop" if self.stop.ended else openai_finish_reason(self._all))
+            reason = "stop" if self.stop.ended else openai_finish_reason(self._all)
+            last, *more = self._end_chunks(reason)
+            about = about_data(self._all)
+            yield from [last | {"aos": about} if about else last, *more]
 
     def _text_chunks(self, text: str) -> Iterable[Json]:
         if text:
@@ -110,8 +113,15 @@ def completion_body(
             "agent_trace": collected.trace,
             "approval": collected.approval,
             "input": collected.input,
+            **about_data(collected),
         },
     }
+
+
+def about_data(collected: ReplyCollector) -> Json:
+    """What the answer says of personal data and of the class of its documents; empty where there is nothing to say."""
+    told = {"personal_data": collected.personal_data, "classification": collected.classification}
+    return {name: value for name, value in told.items() if value}
 
 
 def tool_calls(calls: Sequence[Json]) -> list[Json]:

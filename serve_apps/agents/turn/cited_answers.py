@@ -4,6 +4,7 @@ from cluster.state.db.postgres import Transaction
 from serve_apps.agents.durable.run_loop import Kept as After
 from serve_apps.agents.durable.run_loop import Remember
 from serve_apps.agents.memory.memory_guard import masked
+from serve_apps.agents.streams.masked_answer import mask_of_turn
 from serve_apps.agents.turn_ports import Turn, TurnOutcome
 from serve_apps.retrieval.answers.claims import of_lines, of_text
 from serve_apps.retrieval.answers.stored_answers import AnswerRecord, StoredAnswers
@@ -15,7 +16,8 @@ def store_cited_answers(remember: Remember, answers: StoredAnswers) -> Remember:
     async def remembered(tx: Transaction, turn: Turn, outcome: TurnOutcome) -> After | None:
         after = await remember(tx, turn, outcome)
         if outcome.citations:
-            await answers.put(tx, turn.scope, _cited_answer(turn, outcome, await masked(turn.message)))
+            kept = _cited_answer(turn, outcome, await masked(turn.message))
+            await answers.put(tx, turn.scope, kept, mask_of_turn(turn))
         return after
 
     return remembered
@@ -41,4 +43,5 @@ def _cited_answer(turn: Turn, outcome: TurnOutcome, question: str) -> AnswerReco
         fallback=documents.get("fallback"),
         generation=documents.get("generation"),
         calculation=documents.get("calculation"),
+        classification=outcome.classification,
     )

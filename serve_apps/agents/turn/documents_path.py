@@ -7,6 +7,7 @@ from cluster.basics.errors import AosError
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.path_router import command_of
+from serve_apps.agents.turn.knowledge import class_of
 from serve_apps.agents.turn.limits import ENDINGS
 from serve_apps.agents.turn_errors import NoModel
 from serve_apps.agents.turn_ports import Journal, Json, Turn, TurnHandler, TurnOutcome, TurnPath
@@ -139,7 +140,7 @@ def _as_json(answer: CitedAnswer) -> Json:
 
 
 def _source_data(n: int, hit: SearchHit) -> Json:
-    return {"n": n, **{name: getattr(hit, name) for name in _FOUND}}
+    return {"n": n, **{name: getattr(hit, name) for name in _FOUND}, **class_of(hit)}
 
 
 def _citation_data(cited: Citation) -> Json:

@@ -45,6 +45,7 @@ class SourcePassage:
     score: float
     text: str
     spans: tuple[tuple[int, int, int], ...]
+    classification: str | None = None
 
     @property
     def title(self) -> str:
@@ -102,6 +103,7 @@ class SourceList:
                 return known
         plain = {name: passage[name] for name in _SHOWN}
         text = passage["content"] if "content" in passage else passage["text"]  # as older journals have it
+        plain |= {"classification": passage.get("classification")}
         self._known.append(SourcePassage(n=len(self._known) + 1, text=text, spans=spans, **plain))
         return self._known[-1]
 
@@ -178,7 +180,7 @@ class AgentKnowledge:
             journal.emit(EventKind.RETRIEVED, sources=[], generation=None, fallback=why)
             return []
         numbered = sources.add(found["passages"])
-        shown = [{"n": one.n, **{name: getattr(one, name) for name in _SHOWN}} for one in numbered]
+        shown = [{"n": one.n, **{name: getattr(one, name) for name in _SHOWN}, **class_of(one)} for one in numbered]
         journal.emit(EventKind.RETRIEVED, sources=shown, generation=found["generation"], fallback=found["fallback"])
         return numbered
 
@@ -199,4 +201,10 @@ def _passage_data(hit: SearchHit) -> Json:
         "excerpt": " ".join(hit.text.split())[:EXCERPT],
         "content": hit.text,
         "spans": [[span.page, span.start, span.end] for span in hit.spans],
+        **class_of(hit),
     }
+
+
+def class_of(found: SearchHit | SourcePassage) -> Json:
+    """The class of a passage as events and steps have it: left out where its document is of none."""
+    return {} if found.classification is None else {"classification": found.classification}

@@ -137,6 +137,8 @@ class McpChatReply(BaseModel):
     requires_approval: bool
     approval_request: dict[str, Any] | None
     error: Problem | None
+    personal_data: dict[str, dict[str, int]] = {}
+    classification: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

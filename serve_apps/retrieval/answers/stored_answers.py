@@ -15,6 +15,7 @@ from cluster.basics.scope import Role, Scope
 from cluster.state.canonical_json import normalize_json
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.corrections.followed_quote import follow_quote, hash_quote
+from pipelines.documents.privacy.answer_masks import AnswerMask
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import AnswerClaim, DroppedClaim, SourceConflict, as_said
 from serve_apps.retrieval.answers.quote import describe_quote, page_of
@@ -24,7 +25,7 @@ from serve_apps.retrieval.text.rule_languages import RuleLanguage
 
 Json = Any
 _HIT = ("chunk_id", "document_id", "page", "engine", "score", "scores")
-_KEPT = ("id", "agent", "run", "question", "mode", "model", "fallback", "abstained", "generation")
+_KEPT = ("id", "agent", "run", "mode", "model", "fallback", "abstained", "generation", "classification")
 _PLACE = ("n", "document_id", "version_id", "chunk_id", "page", "start", "end", "quote")
 WITHHELD = "The document is gone, or is none that you may read."
 CHANGED = "The page says something else by now."
@@ -49,6 +50,7 @@ class AnswerRecord:
     dropped: Sequence[DroppedClaim] = ()
     search: Mapping[str, Any] | None = None  # how its sources were found
     calculation: Mapping[str, Any] | None = None  # the query over tables that gave it, see `calculation_json`
+    classification: str | None = None  # the highest class of the documents that it cites
 
 
 class StoredAnswers:
@@ -59,8 +61,20 @@ class StoredAnswers:
         self._db, self._new_id = database, new_id
         self._sql = load_queries(Path(__file__).with_suffix(".sql"))
 
-    async def keep(self, scope: Scope, question: str, agent: str | None, answer: CitedAnswer) -> str:
-        """Store an answer and return its id; raises Unavailable where Postgres cannot be reached."""
+    async def keep(
+        self,
+        scope: Scope,
+        question: str,
+        agent: str | None,
+        answer: CitedAnswer,
+        *,
+        classification: str | None = None,
+        mask: AnswerMask | None = None,
+    ) -> str:
+        """Store an answer and return its id; raises Unavailable where Postgres cannot be reached.
+
+        `mask`: what is taken out of its texts; passages are not stored, but looked up.
+        """
         id_ = str(self._new_id())
         citations = [{name: getattr(one, name) for name in _PLACE} for one in answer.citations]
         kept = AnswerRecord(
@@ -79,14 +93,19 @@ class StoredAnswers:
             answer.dropped,
             {**_search_record(answer.search), "judged": judged_json(answer.judged)},
             None if answer.calculation is None else calculation_json(answer.calculation),
+            classification,
         )
         async with self._db.transaction(scope) as tx:
-            await self.put(tx, scope, kept)
+            await self.put(tx, scope, kept, mask)
         return id_
 
-    async def put(self, tx: Transaction, scope: Scope, kept: AnswerRecord) -> None:
-        """Store an answer in the caller's transaction; the same id again changes nothing."""
+    async def put(self, tx: Transaction, scope: Scope, kept: AnswerRecord, mask: AnswerMask | None = None) -> None:
+        """Store an answer in the caller's transaction; the same id again changes nothing. `mask` as of `keep`."""
         whose = {**scope.keys}
+
+        def shown(value: Json) -> Json:
+            return value if mask is None else mask.json(value, unknown=True)
+
         quotes = {one["n"]: as_said(one["quote"]) for one in kept.citations}
         claims = [_without_passage(one, quotes, whole=kept.mode == "extractive") for one in kept.claims]
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
@@ -94,14 +113,15 @@ class StoredAnswers:
             self._sql["keep"],
             **whose,
             **{name: getattr(kept, name) for name in _KEPT},
+            question=shown(kept.question),
             readers=_answer_readers(scope),
             user=scope.user,
             hash=hash_quote(" ".join(kept.question.casefold().split())),
-            claims=Jsonb(normalize_json(claims)),
-            conflicts=Jsonb(normalize_json(conflicts)),
-            dropped=Jsonb([{"text": one.text, "why": one.why} for one in kept.dropped]),
+            claims=Jsonb(shown(normalize_json(claims))),
+            conflicts=Jsonb(shown(normalize_json(conflicts))),
+            dropped=Jsonb(shown([{"text": one.text, "why": one.why} for one in kept.dropped])),
             search=Jsonb(normalize_json(dict(kept.search or {}))),
-            calculation=None if kept.calculation is None else Jsonb(dict(kept.calculation)),
+            calculation=None if kept.calculation is None else Jsonb(shown(dict(kept.calculation))),
         )
         rows = [
             {
@@ -165,7 +185,7 @@ class StoredAnswers:
 
 _PLAIN = (
     *("id", "user_id", "agent_id", "run_id", "question", "mode", "model", "fallback", "abstained", "generation"),
-    *("corpus_version", "corpus_now", "at"),
+    *("corpus_version", "corpus_now", "at", "classification"),
 )
 
 

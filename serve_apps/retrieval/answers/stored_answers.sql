@@ -1,9 +1,10 @@
 -- keep: An answer, once; the state of the documents is that of now.
 insert into answers (id, tenant_id, workspace_id, readers, user_id, agent_id, run_id, question, question_hash, mode,
-                     model, fallback, abstained, generation, corpus_version, claims, conflicts, dropped, search, calculation)
+                     model, fallback, abstained, generation, corpus_version, claims, conflicts, dropped, search, calculation,
+                     classification)
 select %(id)s, w.tenant_id, w.id, %(readers)s, %(user)s, %(agent)s, %(run)s, %(question)s, %(hash)s, %(mode)s,
        %(model)s, %(fallback)s, %(abstained)s, coalesce(%(generation)s, w.generation_id), w.corpus_version, %(claims)s,
-       %(conflicts)s, %(dropped)s, %(search)s, %(calculation)s
+       %(conflicts)s, %(dropped)s, %(search)s, %(calculation)s, %(classification)s
 from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s
 on conflict (id) do nothing;
 
@@ -16,7 +17,8 @@ on conflict (answer_id, n) do nothing;
 
 -- show: An answer of one's own, or for an administrator any.
 select a.id, a.user_id, a.agent_id, a.run_id, a.question, a.mode, a.model, a.fallback, a.abstained, a.generation,
-       a.corpus_version, a.claims, a.conflicts, a.dropped, a.search, a.calculation, a.at, w.corpus_version as corpus_now
+       a.corpus_version, a.claims, a.conflicts, a.dropped, a.search, a.calculation, a.at, a.classification,
+       w.corpus_version as corpus_now
 from answers a join workspaces w on w.id = a.workspace_id
 where a.id = %(id)s and a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s;
 

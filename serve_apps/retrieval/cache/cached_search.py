@@ -1,6 +1,7 @@
 """Search and answers with a cache in front of them: exact, and of one computation for all who ask the same at once."""
 
-from collections.abc import Awaitable, Callable, Hashable
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -13,6 +14,7 @@ from cluster.models.embedding.prefixes import embed_queries
 from cluster.models.embedding.vectors_cache import with_workspace_cache
 from cluster.models.model_errors import AWAY
 from cluster.models.ports import Embedder
+from pipelines.documents.privacy.answer_masks import AnswerMask
 from serve_apps.retrieval.answers.answerer import HITS, CitedAnswer
 from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.cache.cache_scope import CachePartition, CorpusReader, Sort, partition_of
@@ -26,6 +28,9 @@ from serve_apps.retrieval.search.rerank import as_configured
 T = TypeVar("T")
 Work = Callable[[Vector | None], Awaitable[T]]
 Judge = Callable[[T], str | None]  # why a value is not kept
+# The mask of what a workspace shows; None where nothing is looked for.
+MaskPolicy = Callable[[Scope], Awaitable[AnswerMask | None]]
+PERSONAL = "it holds personal data that answers here do not show"
 
 
 class SearchPort(Protocol):
@@ -60,8 +65,13 @@ class QuestionCache(Generic[T]):
         embedder: Embedder,
         judge: Judge[T],
         made_with: Callable[[], str],
+        texts: Callable[[T], Sequence[str]],
+        policy: MaskPolicy | None = None,
     ) -> None:
-        """`judge` says why a value is not kept; `made_with` is a fingerprint of settings and prompts now."""
+        """`judge` says why a value is not kept; `made_with` is a fingerprint of settings and prompts now. Where the
+        workspace's `policy` would take something out of a value's `texts`, it is not kept either.
+        """
+        self._texts, self._policy = texts, policy
         self._sort, self._corpora, self._cache, self._embedder = sort, corpora, cache, embedder
         self._judge, self._made_with = judge, made_with
         self._flights: SingleFlight[Hashable, tuple[T, CacheDecision]] = SingleFlight()
@@ -117,15 +127,23 @@ class QuestionCache(Generic[T]):
                 return later.value, later.decision
             assert vector is not None
             value = await work(vector)
-            return value, await self._store_value(place, question, vector, value, found.decision)
+            return value, await self._store_value(scope, place, question, vector, value, found.decision)
         finally:
             await self._cache.end(place, turn)
 
+    async def _personal(self, scope: Scope, value: T) -> str | None:
+        mask = None if self._policy is None else await self._policy(scope)
+        if mask is None or not mask.takes:
+            return None
+        texts = self._texts(value)
+        shown = await asyncio.to_thread(lambda: [mask.text(text, unknown=True) for text in texts])
+        return PERSONAL if shown != list(texts) else None
+
     async def _store_value(
-        self, place: CachePartition, question: str, vector: Vector, value: T, decision: CacheDecision
+        self, scope: Scope, place: CachePartition, question: str, vector: Vector, value: T, decision: CacheDecision
     ) -> CacheDecision:
         """The decision, with why the value is not remembered where it is not."""
-        why = self._judge(value)
+        why = self._judge(value) or await self._personal(scope, value)
         if why is None:
             try:
                 if not await self._cache.put(place, question, vector, value):
@@ -169,10 +187,12 @@ class CachedSearch:
         cache: SemanticCache[SearchResults],
         embedder: Embedder,
         made_with: Callable[[], str],
+        policy: MaskPolicy | None = None,
     ) -> None:
-        """`made_with` is a fingerprint of what `search` is made of now."""
+        """`made_with` is a fingerprint of what `search` is made of now; `policy` as of `QuestionCache`."""
         self._search = search
-        self._remembered = QuestionCache("search", corpora, cache, embedder, _uncacheable_reason, made_with)
+        judged = (_uncacheable_reason, made_with, _texts_of, policy)
+        self._remembered = QuestionCache("search", corpora, cache, embedder, *judged)
 
     async def run(self, scope: Scope, query: SearchQuery, vector: Vector | None = None) -> SearchResults:
         """As `SearchPipeline.run`; `cache` says where the results come from, and `timings_ms` is this call's."""
@@ -197,10 +217,14 @@ class CachedAnswerer:
         cache: SemanticCache[CitedAnswer],
         embedder: Embedder,
         made_with: Callable[[], str],
+        policy: MaskPolicy | None = None,
     ) -> None:
-        """`made_with` is a fingerprint of what `answers` is made of now, prompts and the model included."""
+        """`made_with` is a fingerprint of what `answers` is made of now, prompts and the model included; `policy` as of
+        `QuestionCache`.
+        """
         self._answers = answers
-        self._remembered = QuestionCache("answer", corpora, cache, embedder, _uncacheable_answer_reason, made_with)
+        judged = (_uncacheable_answer_reason, made_with, _texts_of_answer, policy)
+        self._remembered = QuestionCache("answer", corpora, cache, embedder, *judged)
 
     async def ask(
         self,
@@ -246,6 +270,14 @@ def _uncacheable_reason(results: SearchResults) -> str | None:
 
 def _uncacheable_answer_reason(answer: CitedAnswer) -> str | None:
     return answer.fallback or _uncacheable_reason(answer.search)
+
+
+def _texts_of(results: SearchResults) -> list[str]:
+    return [results.query.text, *(hit.text for hit in results.hits)]
+
+
+def _texts_of_answer(answer: CitedAnswer) -> list[str]:
+    return [answer.text, *(one.quote for one in answer.citations), *_texts_of(answer.search)]
 
 
 def _away_decision(away: CacheAway) -> CacheDecision:

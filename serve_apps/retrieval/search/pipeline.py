@@ -323,4 +323,5 @@ def _hit_from_row(candidate: Candidate, row: Row) -> SearchHit:
         stemmer=row["language"],
         metrics=row["metrics"] and ChunkMetrics(**row["metrics"]),
         parent=row["parent"],
+        classification=row["classification"],
     )

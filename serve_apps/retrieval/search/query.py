@@ -132,6 +132,8 @@ class SearchHit:
     # 0-based, among the parents of its document version: text, spans, boxes and pages are then those of the parent of
     # the chunk that was found; None where they are its own
     parent: int | None = None
+    # the class of data that its document is of; None of none, `?` (UNKNOWN_CLASS) where nobody has looked yet
+    classification: str | None = None
 
     @property
     def titles(self) -> tuple[str, ...]:

@@ -137,7 +137,8 @@ with given as materialized (
 )
 select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
        c.headings, c.spans, c.boxes, c.engine, c.confidence, c.caveats, c.language, c.metadata->'metrics' as metrics,
-       (c.metadata->'parent'->>'ordinal')::int as parent
+       (c.metadata->'parent'->>'ordinal')::int as parent,
+       case when d.classified_by is null then '?' else d.classification end as classification
 from given c
 join documents d on d.id = c.document_id and d.current_version = c.version_id
 where d.workspace_id = %(workspace)s;

@@ -50,6 +50,8 @@ class TurnProgress:
     fallbacks: list[Json] = field(default_factory=list)
     decisions: list[Json] = field(default_factory=list)
     trace: list[Json] = field(default_factory=list)  # what the answer says of itself: its mode, the model that wrote it
+    personal: Json = field(default_factory=dict)  # finds of personal data in it by kind, under `masked` and `marked`
+    classification: str = ""  # the highest class of the documents that it cites
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
@@ -160,6 +162,7 @@ def _apply_answer(turn: TurnProgress, data: Mapping[str, Any]) -> None:
     turn.text, turn.piece, turn.draft = str(data.get("answer", turn.text)), "", ""
     turn.citations = [dict(one) for one in data.get("citations", turn.citations)]
     turn.trace = [dict(one) for one in data.get("agent_trace", ())]
+    turn.personal, turn.classification = dict(data.get("personal_data") or {}), str(data.get("classification") or "")
     turn.state = "completed"
 
 

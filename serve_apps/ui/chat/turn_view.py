@@ -77,6 +77,8 @@ def asks(turn: TurnProgress) -> SafeHtml | None:
 
 def _turn_badges(turn: TurnProgress) -> list[SafeHtml]:
     found = [state_badge(turn.path, "grey")] if turn.path else []
+    if turn.classification:
+        found.append(state_badge(turn.classification, "amber"))
     mode = next((MODES.get(str(one.get("outcome"))) for one in turn.trace if one.get("step") == "documents"), None)
     if mode:
         found.append(state_badge(mode, "green" if mode != MODES["not_found"] else "amber"))
@@ -85,7 +87,7 @@ def _turn_badges(turn: TurnProgress) -> list[SafeHtml]:
 
 
 def _fallback_notices(turn: TurnProgress) -> list[SafeHtml]:
-    """Fallbacks: what was left, what was taken instead, and why."""
+    """Fallbacks: what was left, what was taken instead, and why; and what of personal data is not as it was said."""
     told: list[Child] = [
         (tag("b", one.get("left", "A model")), " did not do: ", one.get("why", ""), ". ", instead)
         for one in turn.fallbacks
@@ -93,6 +95,9 @@ def _fallback_notices(turn: TurnProgress) -> list[SafeHtml]:
     ]
     for what, those in (("The search went without a part of itself: ", turn.found), ("Made another way: ", turn.trace)):
         told += [(what, one["fallback"]) for one in those if one.get("fallback")]
+    for how, finds in turn.personal.items():
+        counted = ", ".join(f"{count} {str(kind).replace('_', ' ')}" for kind, count in finds.items())
+        told.append(f"Personal data is {how} in this answer: {counted}.")
     return list(dict.fromkeys(tag("p", one, class_="aos-notice") for one in told))
 
 

@@ -180,6 +180,21 @@ def readers_card(document: Record, role: Role) -> SafeHtml:
     return titled_card("May be seen by", shown, form)
 
 
+def class_card(document: Record, role: Role) -> SafeHtml:
+    """The class of data that the document is of, and a form to change it by hand."""
+    by = {"hand": "by hand", "policy": "by the rules of a policy"}.get(
+        document.get("classified_by") or "", "not yet looked at"
+    )
+    shown = tag("p", f"{document.get('classification') or 'None'}, {by}.", class_="doc-gap")
+    if not role.reaches(Role.OPERATOR):
+        return titled_card("Class of data", shown)
+    known = {"name": "classification", "id": "classification", "value": document.get("classification") or ""}
+    about = "confidential; empty for what the rules say"
+    box = tag("input", **known, placeholder=about, maxlength=100, aria_label=f"Its class of data: {about}")
+    form = tag("form", box, _action_button("Set class", "classify", id_="change-class"), class_="doc-inline")
+    return titled_card("Class of data", shown, form)
+
+
 def _container_link(document: Record) -> SafeHtml | None:
     parent = document.get("parent_id")
     return link_to(document["parent_filename"] or "its archive", document_address(parent)) if parent else None

@@ -77,6 +77,10 @@ async def _act_on_document(console: ConsoleContext, api: SessionApi, asked: Page
                 changed = await api.put(f"/api/documents/{document}/readers", {"readers": named})
                 whom = ", ".join(changed["readers"]) or "everybody in the workspace"
                 said = facts.done_notice(f"From now on it is seen by {whom}.")
+            case "classify":
+                wanted = asked.fields.get("classification", "").strip() or None
+                of = await api.put(f"/api/documents/{document}/classification", {"classification": wanted})
+                said = facts.done_notice(f"It is {of['classification'] or 'of no class'} from now on.")
             case "impact":
                 row, impact = await asyncio.gather(
                     api.get(f"/api/documents/{document}"), api.get(f"/api/documents/{document}/delete-impact")
@@ -110,7 +114,7 @@ async def _document_view(console: ConsoleContext, api: SessionApi, id_: str, ask
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
     cards: list[SafeHtml | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(console, document, agents["items"], role), facts.origin_card(document)]
-    cards += [facts.readers_card(document, role), facts.encoding_card(document, role)]
+    cards += [facts.readers_card(document, role), facts.class_card(document, role), facts.encoding_card(document, role)]
     head = facts.document_heading(document, role)
     if version is None:
         nothing = empty_state("No page of it was read yet.", "Its job on the page Ingest tells how far it is.")

@@ -33,6 +33,19 @@ DOCUMENTS: Final = (
     ("mask", "cover finds before a page is stored"),
 )
 JOURNALS: Final = (UNSAID, ("none", "keep what was said"), ("mask", "keep placeholders, values sealed beside"))
+ANSWERS: Final = (
+    UNSAID,
+    ("none", "show answers as they are"),
+    ("mark", "count finds in each answer"),
+    ("mask", "take finds out of answers, streams and citations"),
+)
+SEARCH: Final = (UNSAID, ("none", "show passages as they are"), ("mask", "take finds out of passages"))
+PLACES: Final = {
+    "documents": ("Pages of documents", DOCUMENTS, "Pages that are read from now on."),
+    "journals": ("Rows of runs", JOURNALS, "Runs that begin from now on."),
+    "answers": ("Answers", ANSWERS, "Turns that begin from now on."),
+    "search": ("Passages of a search", SEARCH, ""),
+}
 REACHES: Final = (("", "this workspace"), ("tenant", "all workspaces of the tenant"))
 INTENTS: Final = (("try", "only tell what it would touch"), ("make", "let it hold from now on"))
 
@@ -85,8 +98,7 @@ def new_policy_form(references: list[str]) -> SafeHtml:
     fields = field_grid(
         ADD.text("name", "Name", required=True),
         ADD.text("references", "Standards", about=known),
-        ADD.choice("documents", "Pages of documents", DOCUMENTS, "", "Pages that are read from now on."),
-        ADD.choice("journals", "Rows of runs", JOURNALS, "", "Runs that begin from now on."),
+        *_place_choices(ADD, {}),
         ADD.choice("reach", "Holds for", REACHES, ""),
         ADD.choice("intent", "Now", INTENTS, "try"),
     )
@@ -95,12 +107,11 @@ def new_policy_form(references: list[str]) -> SafeHtml:
 
 def policy_view(one: Mapping[str, Any], versions: Sequence[Record]) -> SafeHtml:
     """Another version of a policy: what it would touch is told first; and the versions until now."""
-    back, pii = link_to("← All policies", page_address("policies")), one["pii"]
+    back = link_to("← All policies", page_address("policies"))
     fields = field_grid(
         CHANGE.text("name", "Name", one["name"], required=True),
         CHANGE.text("references", "Standards", ", ".join(one["references"]), "Separated by commas."),
-        CHANGE.choice("documents", "Pages of documents", DOCUMENTS, pii.get("documents", "")),
-        CHANGE.choice("journals", "Rows of runs", JOURNALS, pii.get("journals", "")),
+        *_place_choices(CHANGE, one["pii"]),
         CHANGE.choice("intent", "Now", INTENTS, "try"),
     )
     description = CHANGE.area("description", "Description", one["description"])
@@ -114,6 +125,13 @@ def policy_view(one: Mapping[str, Any], versions: Sequence[Record]) -> SafeHtml:
     ]
     table = data_table(("Version", "Name", "", "Personal data"), rows)
     return join_html(back, titled_card(f"Change {one['name']}", about, form), titled_card("Versions", table))
+
+
+def _place_choices(form: ActForm, pii: Mapping[str, str]) -> list[SafeHtml]:
+    return [
+        form.choice(place, title, choices, pii.get(place, ""), about)
+        for place, (title, choices, about) in PLACES.items()
+    ]
 
 
 def said_of(pii: Mapping[str, str]) -> str:
@@ -156,7 +174,7 @@ async def _change_policy(api: SessionApi, values: Values) -> ActResult:
 
 def _policy_body(values: Values) -> dict[str, Any]:
     references = [part.strip() for part in values.get("references", "").split(",") if part.strip()]
-    pii = {place: values[place] for place in ("documents", "journals") if values.get(place)}
+    pii = {place: values[place] for place in PLACES if values.get(place)}
     return {"description": values.get("description", ""), "references": references, "pii": pii}
 
 

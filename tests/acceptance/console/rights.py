@@ -67,6 +67,7 @@ OFFERS: Final[Mapping[str, Offer]] = {
         more=(
             "link Add documents", "button Process again", "button Delete …", "button Link",
             "combobox Agent to link it to", "textbox Who may see it*", "button Change",
+            "textbox Its class of data*", "button Set class",
         ),
         sometimes=("button Unlink",),
     ),

@@ -8,13 +8,16 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
+from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedPieces
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
+from serve_apps.http.routes.agents.chat_shapes import PersonalDataTold
 from serve_apps.http.routes.documents.passages import ChartShape, CitationShape, chart_shape, citation_shape
 from serve_apps.http.streams.answer_stream import stream_answer
 from serve_apps.http.streams.turn_response import wants_stream
+from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.stored_answers import calculation_json, judged_json
@@ -115,7 +118,8 @@ class AnswerShape(BaseModel):
     are a measure over a label; `conflicts` are values in which its sources contradict each other; `usage` is what a
     model took for it, null where none replied or the answer was remembered; `id` leads to `GET /api/answers/{id}/why`.
     `support`, of an extracted answer, says how well its best evidence fits the question, up to 1: whoever wants fewer
-    wrong answers drops those below a value of their own.
+    wrong answers drops those below a value of their own. `personal_data` counts what the policies masked or marked, by
+    kind, and `classification` is the highest class of the documents that are cited.
     """
 
     id: UUID
@@ -133,6 +137,8 @@ class AnswerShape(BaseModel):
     usage: UsageShape | None
     support: float | None
     chart: ChartShape | None
+    personal_data: PersonalDataTold = {}
+    classification: str | None = None
 
 
 class WhyClaim(BaseModel):
@@ -220,6 +226,7 @@ class Why(BaseModel):
     model: str | None
     fallback: str | None
     abstained: str | None
+    classification: str | None
     generation: int | None
     corpus_version: int
     corpus_now: int
@@ -251,8 +258,35 @@ async def answer_question(
     async with parts.ask_admission.place():
         agent = await parts.agent_store.resolve(me.scope, body.agent_id)
         begin()
-        answer = await parts.answerer.ask(me.scope, body.question, agent, draft=draft)
-    kept = await parts.answers.keep(me.scope, body.question, agent, answer)
+        mask = await parts.governance.policies.mask(me.scope)
+        answer = await parts.answerer.ask(me.scope, body.question, agent, draft=_masked_draft(draft, mask))
+    async with parts.database.transaction(me.scope) as tx:
+        cited = sorted({one.document_id for one in answer.citations})
+        of = await parts.governance.classes.highest(tx, me.scope, cited) if cited else None
+    kept = await parts.answers.keep(me.scope, body.question, agent, answer, classification=of, mask=mask)
+    shown = answer_shape(kept, answer).model_copy(update={"classification": of})
+    if mask is None:
+        return shown
+    mask.note_sources([{"classification": hit.classification} for hit in answer.search.hits])
+    text = mask.text(shown.answer, counted=True)
+    told = {**mask.json(shown.model_dump(mode="json")), "answer": text, "personal_data": mask.told}
+    return AnswerShape.model_validate(told | {"classification": of, "id": shown.id})
+
+
+def _masked_draft(draft: ShowDraft | None, mask: AnswerMask | None) -> ShowDraft | None:
+    if draft is None or mask is None or not mask.takes:
+        return draft
+    pieces = MaskedPieces(mask, unknown=True)
+
+    def show(text: str) -> None:
+        if piece := pieces.feed(text):
+            draft(piece)
+
+    return show
+
+
+def answer_shape(kept: str, answer: CitedAnswer) -> AnswerShape:
+    """An answer as it is sent, under the id that it was stored with."""
     chart = None if answer.calculation is None else answer.calculation.chart
     return copy_fields(
         AnswerShape,
@@ -273,4 +307,8 @@ async def answer_question(
 @router.get("/api/answers/{answer_id}/why", dependencies=[READ])
 async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     """Explain an answer; one's own, for administrators any. What one may no longer read is withheld."""
-    return Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
+    found = Why.model_validate(await parts.answers.why(me.scope, str(answer_id)))
+    mask = await parts.governance.policies.mask(me.scope)
+    if mask is None:
+        return found
+    return Why.model_validate(mask.json(found.model_dump(mode="json"), unknown=True))

@@ -14,7 +14,14 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import MOST_AGENT, RequestBody, SessionInPath, Text
 from serve_apps.http.response_shapes import copy_fields
-from serve_apps.http.routes.agents.chat_shapes import STREAM, ChatReply, ChatRequest, Problem, trace_and_waits
+from serve_apps.http.routes.agents.chat_shapes import (
+    STREAM,
+    ChatReply,
+    ChatRequest,
+    PersonalDataTold,
+    Problem,
+    trace_and_waits,
+)
 from serve_apps.http.routes.agents.run_access import LastEventId, readers_of, reading_of, stream_run_events
 from serve_apps.http.streams.turn_response import (
     AgentKey,
@@ -86,6 +93,8 @@ class ShortReply(BaseModel):
     requires_input: bool
     input_request: dict[str, Any] | None
     error: Problem | None
+    personal_data: PersonalDataTold = {}
+    classification: str | None = None
 
 
 @router.post("/api/v1/agents/process", response_model=AgentResponse, responses=STREAM, dependencies=[READ])

@@ -1,6 +1,6 @@
 """The reply of a chat turn as JSON, and the stream beside it in the API's document."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -56,7 +56,12 @@ def trace_and_waits(found: ReplyCollector) -> dict[str, Any]:
         "requires_input": found.input is not None,
         "input_request": found.input,
         "error": found.error,
+        "personal_data": found.personal_data,
+        "classification": found.classification,
     }
+
+
+PersonalDataTold = dict[Literal["masked", "marked"], dict[str, int]]
 
 
 class ChatMetadata(BaseModel):
@@ -75,7 +80,9 @@ class ChatMetadata(BaseModel):
 class ChatReply(BaseModel):
     """An answer. With `requires_approval` the turn waits for POST /api/approvals/{id} and goes on by itself then.
 
-    With `requires_input` the agent has asked `input_request`; the next message of this conversation answers it.
+    `personal_data` counts what the policies masked or marked in it, by kind, and `classification` is the highest class
+    of the documents that it cites. With `requires_input` the agent has asked `input_request`; the next message of this
+    conversation answers it.
     """
 
     conversation_id: str
@@ -92,6 +99,8 @@ class ChatReply(BaseModel):
     requires_input: bool
     input_request: dict[str, Any] | None
     error: Problem | None
+    personal_data: PersonalDataTold = {}
+    classification: str | None = None
     metadata: ChatMetadata
 
     @classmethod

@@ -115,9 +115,10 @@ class UnmaskedValue(BaseModel):
 
 
 class UnmaskedValues(BaseModel):
-    """All of a run."""
+    """All of a run; `answer` is what was answered before the policies on answers masked it, null where they did not."""
 
     items: list[UnmaskedValue]
+    answer: str | None = None
 
 
 @router.get("/api/runs", dependencies=[READ])
@@ -178,13 +179,15 @@ async def resume(
 
 @router.post("/api/runs/{run_id}/unmask", dependencies=[UNMASK])
 async def unmask(run_id: UUID, body: UnmaskRequest, me: Me, parts: Its) -> UnmaskedValues:
-    """Read what the placeholders of a run stand for; each reading is a line of the audit trail."""
+    """Read what the placeholders of a run stand for, and its answer unmasked; each reading is a line of the trail."""
     await require_readable_run(me, parts, run_id)
+    answer = await parts.replays.unmasked_answer(me.scope, str(run_id))
     async with parts.database.transaction(me.scope) as tx:
         values = await parts.governance.seals.values(tx, me.scope, str(run_id))
-        detail = {"reason": body.reason, "placeholders": len(values)}
+        detail = {"reason": body.reason, "placeholders": len(values), "answer": answer is not None}
         await parts.audit.record(tx, me.scope, "run.unmask", str(run_id), detail=detail)
-    return UnmaskedValues(items=[UnmaskedValue(placeholder=label, value=value) for label, value in values.items()])
+    items = [UnmaskedValue(placeholder=label, value=value) for label, value in values.items()]
+    return UnmaskedValues(items=items, answer=answer)
 
 
 @router.post("/api/runs/{run_id}/cancel", status_code=202, dependencies=[READ])

@@ -74,7 +74,8 @@ class SessionList(BaseModel):
 
 
 class MessageShape(BaseModel):
-    """Message with personal data masked; `findings` counts what was masked or marked, by kind.
+    """Message with personal data masked; `findings` counts what was masked or marked, by kind. `classification`: of an
+    answer, the highest class of the documents that it cites.
 
     `corrected_at`: when somebody last corrected a page that it cites, since it was written;
     `GET /api/answers/{run_id}/why` then shows its citations as they are now.
@@ -87,6 +88,7 @@ class MessageShape(BaseModel):
     findings: dict[str, int]
     created_at: datetime
     corrected_at: datetime | None = None
+    classification: str | None = None
 
 
 class MessageList(BaseModel):

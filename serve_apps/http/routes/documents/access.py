@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -16,7 +16,7 @@ from pipelines.documents.sources.files import confine_path
 from pipelines.documents.store.folder_readers import FolderReaders
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import ADMINISTER, AUDIT, OPERATE
-from serve_apps.http.fields import DocumentInPath, Email, RequestBody, Text, storable_text
+from serve_apps.http.fields import DocumentInPath, Email, Name, RequestBody, Text, storable_text
 from serve_apps.http.routes.documents.uploads import check_readers, named_groups
 from serve_apps.http.routes.scans.scan_paths import base_of
 
@@ -40,6 +40,20 @@ class DocumentReaders(BaseModel):
     document_id: str
     readers: list[str]
     members_changed: Annotated[int, Field(description="Files of this archive or letter that follow it.")] = 0
+
+
+class ClassificationRequest(RequestBody):
+    """The class of data that the document is of; null: as the rules say."""
+
+    classification: Name | None
+
+
+class DocumentClassification(BaseModel):
+    """The class of a document, null for none; `classified_by` is null while nobody has looked yet."""
+
+    document_id: str
+    classification: str | None
+    classified_by: Literal["policy", "hand"] | None
 
 
 class FolderReadersRequest(ReadersRequest):
@@ -103,6 +117,26 @@ async def change_readers(document_id: DocumentInPath, body: ReadersRequest, me: 
         detail = {"before": before, "after": readers, "members": members}
         await parts.audit.record(tx, me.scope, "document.readers", document_id, detail=detail)
     return DocumentReaders(document_id=document_id, readers=readers, members_changed=members)
+
+
+@router.put("/api/documents/{document_id}/classification", dependencies=[OPERATE])
+async def change_classification(
+    document_id: DocumentInPath, body: ClassificationRequest, me: Me, parts: Its
+) -> DocumentClassification:
+    """Give a document a class by hand, at once and without reading it again; null lets the rules decide anew.
+
+    A class is a label: who may see the document is decided by its readers.
+    """
+    await parts.library.require(me.scope, document_id)
+    worker, classes = _as_worker(me), parts.governance.classes
+    async with parts.database.transaction(worker) as tx:
+        before = await classes.set(tx, worker, document_id, body.classification)
+        detail = {"before": before, "after": body.classification}
+        await parts.audit.record(tx, me.scope, "document.classification", document_id, detail=detail)
+    if body.classification is None:
+        await classes.sweep(worker, 1)
+    found = await classes.show(worker, document_id)
+    return DocumentClassification(document_id=document_id, classification=found.name, classified_by=found.by)
 
 
 @router.get("/api/documents/folder-readers", dependencies=[ADMINISTER])

@@ -16,7 +16,8 @@ Failure = Mapping[str, Any]
 class DocumentLine(BaseModel):
     """A document in a list; `caveats` are what it lacks or may have wrong, the gravest first.
 
-    `parent_id` is the document of the archive or the letter that it came out of.
+    `parent_id` is the document of the archive or the letter that it came out of, `classification` the class of data
+    that it is of.
     """
 
     id: str
@@ -36,6 +37,7 @@ class DocumentLine(BaseModel):
     upload_date: datetime
     processed_date: datetime | None
     parent_id: str | None
+    classification: str | None = None
 
 
 class DocumentList(BaseModel):
@@ -54,6 +56,7 @@ class DocumentShape(DocumentLine):
     """
 
     fix: str | None
+    classified_by: Annotated[str | None, Field(description="`policy` or `hand`; null: nobody has looked yet.")] = None
     parent_filename: str | None
     members: int
     origin: str

@@ -1,5 +1,6 @@
 """Response shapes of a search: passages, documents, a packed context, and the explanation of the ranking."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -8,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from pipelines.documents.document import PageBox, PlacedCaveat
+from pipelines.documents.privacy.answer_masks import AnswerMask
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.http.response_shapes import PlacedCaveatShape, copy_fields
 from serve_apps.retrieval.answers.quote import Citation
@@ -59,6 +61,7 @@ class HitShape(BaseModel):
     caveats: list[PlacedCaveatShape]
     metrics: MetricsShape | None
     parent: int | None
+    classification: str | None
     url: str
 
 
@@ -185,6 +188,25 @@ class Found(BaseModel):
     documents: list[DocumentFound] | None = None
     packed: PackedShape | None = None
     explain: Explained | None = None
+    personal_data: dict[str, dict[str, int]] = {}
+
+
+def masked_response(found: Found, mask: AnswerMask) -> Found:
+    """Passages as the policies show them, each by the class of its document; a context by the classes of all."""
+    results, counts = [], Counter[str]()
+    for hit in found.results:
+        one = mask.of_source(hit.classification)
+        results.append(
+            hit.model_copy(update={"text": one.text(hit.text, counted=True), "headings": one.json(hit.headings)})
+        )
+        counts.update(one.masked)
+    mask.note_sources([{"classification": hit.classification} for hit in found.results])
+    told: dict[str, Any] = {"results": results, "personal_data": {"masked": dict(counts)} if counts else {}}
+    if found.documents is not None:
+        told["documents"] = [one.model_copy(update={"preview": mask.text(one.preview)}) for one in found.documents]
+    if found.packed is not None:
+        told["packed"] = PackedShape.model_validate(mask.json(found.packed.model_dump(mode="json"), unknown=True))
+    return found.model_copy(update=told)
 
 
 def search_response(asked: str, results: SearchResults, *, grouped: bool = False) -> Found:

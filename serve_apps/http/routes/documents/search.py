@@ -14,7 +14,7 @@ from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.fields import MOST_AGENT, DocumentKey, Name, Question, RequestBody, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.document_shapes import ContentCounts
-from serve_apps.http.routes.documents.passages import Found, MetricsShape, search_response
+from serve_apps.http.routes.documents.passages import Found, MetricsShape, masked_response, search_response
 from serve_apps.retrieval.search.inspect_chunks import sample_index
 from serve_apps.retrieval.search.query import (
     BUDGETS,
@@ -121,7 +121,9 @@ async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
         agent = await parts.agent_store.resolve(me.scope, body.agent_id)
         results = await parts.search.run(me.scope, body.asked(agent))
     parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
-    return search_response(body.query, results, grouped=body.group_by_document)
+    found = search_response(body.query, results, grouped=body.group_by_document)
+    mask = await parts.governance.policies.mask(me.scope, "search")
+    return found if mask is None else masked_response(found, mask)
 
 
 class LanguageRequest(RequestBody):

@@ -12,6 +12,7 @@ from cluster.basics.scope import Role
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.privacy.policy_rules import (
+    AnswerScope,
     DataClass,
     PolicyBody,
     StandardReference,
@@ -44,6 +45,7 @@ class PolicyShape(BaseModel):
     reach: str
     description: str
     pii: dict[str, str]
+    answers: AnswerScope
     classes: list[DataClass]
     references: list[str]
     references_resolved: list[ResolvedReference]
@@ -103,7 +105,7 @@ class PolicyOutcome(BaseModel):
 
 
 class PolicyRequest(RequestBody):
-    """A policy: `body` has `description`, `references`, `pii` and `classes`, as in configs/governance.yaml."""
+    """A policy: `body` has `description`, `references`, `pii`, `answers`, `classes`, as in configs/governance.yaml."""
 
     name: Name
     body: JsonObject
@@ -214,7 +216,8 @@ def _stored_shape(parts: AppDependencies, row: Row) -> PolicyShape:
 
 def _policy_shape(parts: AppDependencies, body: PolicyBody, **about: Any) -> PolicyShape:
     resolved = [_resolved(one) for one in parts.governance.policies.rules.resolve(body.references)]
-    said = {"description": body.description, "pii": body.pii, "classes": body.classes, "references": body.references}
+    names = ("description", "pii", "answers", "classes", "references")
+    said = {name: getattr(body, name) for name in names}
     return PolicyShape(**about, **said, references_resolved=resolved)
 
 

@@ -1,0 +1,151 @@
+"""Classes of documents: by the rules of policies, or by hand; looked at again where rules or versions are others."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from cluster.basics.errors import Invalid
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state.corpus import lock_corpus, mark_corpus_changed
+from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
+from pipelines.documents.privacy.kinds import PersonalDataKind
+from pipelines.documents.privacy.personal_data import find_personal_data
+from pipelines.documents.privacy.policy_rules import DataClass, classify
+from pipelines.documents.privacy.policy_store import PolicyStore
+
+BATCH = 20  # documents
+PAGES = 50  # pages that are in memory at a time
+
+
+class UnknownClass(Invalid):
+    """No policy that holds here has such a class of data."""
+
+    code = "unknown_class"
+    fix = "GET /api/data-governance/policies lists them (aos governance policies)."
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentClass:
+    """The class of a document, None for none, and what says so: `policy`, `hand`; None: nobody has looked yet."""
+
+    name: str | None
+    rank: int | None
+    by: str | None
+
+
+class DocumentClasses(SqlStore, queries="document_classes.sql"):
+    """Chunks and passages are of the class of their document: nothing has to be read again for another one."""
+
+    def __init__(self, database: Database, policies: PolicyStore) -> None:
+        """`policies` say which classes there are."""
+        super().__init__(database)
+        self._policies = policies
+
+    async def show(self, scope: Scope, document: str) -> DocumentClass:
+        """The class of a document. Raises NotFound."""
+        async with self._db.transaction(scope) as tx:
+            named = {**scope.keys, "document": document}
+            row = await tx.required(f"document {document}", self._sql["show"], **named)
+        return DocumentClass(row["classification"], row["classification_rank"], row["classified_by"])
+
+    async def highest(self, tx: Transaction, scope: Scope, documents: Sequence[str]) -> str | None:
+        """The class of the highest rank among documents; None where they have none."""
+        row = await tx.one(self._sql["highest"], **scope.keys, documents=list(documents))
+        return None if row is None else str(row["classification"])
+
+    async def set(self, tx: Transaction, scope: Scope, document: str, name: str | None) -> str | None:
+        """Give a document a class by hand, or with None let the rules decide again; the class that it had.
+
+        Raises NotFound, and UnknownClass.
+        """
+        known = {one.name: one for one in await self._policies.classes(tx, scope)}
+        if name is not None and name not in known:
+            raise UnknownClass(f"{name}; there are {', '.join(known)}")
+        await lock_corpus(tx, scope)
+        rank = None if name is None else known[name].rank
+        named = {**scope.keys, "document": document, "name": name, "rank": rank}
+        row = await tx.required(f"document {document}", self._sql["set"], **named)
+        await mark_corpus_changed(tx, scope)  # what is remembered of searches says of which class it is
+        before: str | None = row["before"]
+        return before
+
+    async def claim(self, now: datetime, every: timedelta) -> TenantId | None:
+        """The tenant whose documents were not looked at for the longest time; its next turn is `every` later."""
+        async with self._db.transaction() as tx:
+            row = await tx.only(self._sql["claim"], now=now, every=every)
+        return None if row["tenant"] is None else TenantId(row["tenant"])
+
+    async def sweep_tenant(self, tenant: TenantId) -> int:
+        """As `sweep`, through all of a tenant's workspaces."""
+        rows = await self._db.read(Scope(tenant, WorkspaceId(tenant)), self._sql["workspaces"], tenant=tenant)
+        return sum([await self.sweep(Scope.of_worker(tenant, WorkspaceId(row["id"]))) for row in rows])
+
+    async def sweep(self, scope: Scope, most: int = 10_000) -> int:
+        """Look at documents of a workspace that were not looked at under the rules of now; how many that were.
+
+        Each is settled by itself: whoever is stopped in the middle goes on with those that are left.
+        """
+        everybody, done = Scope.of_worker(scope.tenant, scope.workspace), 0
+        async with self._db.transaction(everybody) as tx:
+            classes = await self._policies.classes(tx, everybody)
+            names, ranks = [one.name for one in classes], [one.rank for one in classes]
+            await tx.run(self._sql["rank"], **everybody.keys, names=names, ranks=ranks)
+        rules = fingerprint_of(classes)
+        while done < most:
+            named = {"rules": rules, "limit": min(BATCH, most - done)}
+            rows = await self._db.read(everybody, self._sql["due"], **everybody.keys, **named)
+            if not rows:
+                break
+            for row in rows:
+                await self._settle(everybody, row, await self._class_of(everybody, row, classes), rules)
+            done += len(rows)
+        return done
+
+    async def left(self, scope: Scope) -> int:
+        """How many documents of a workspace wait to be looked at."""
+        everybody = Scope.of_worker(scope.tenant, scope.workspace)
+        async with self._db.transaction(everybody) as tx:
+            rules = fingerprint_of(await self._policies.classes(tx, everybody))
+            row = await tx.only(self._sql["left"], **everybody.keys, rules=rules)
+        return int(row["total"])
+
+    async def _class_of(self, scope: Scope, document: Row, classes: Sequence[DataClass]) -> DataClass | None:
+        finds, highest, after = Counter[PersonalDataKind](), classify(classes, document["filename"], "", {}), -1
+        while True:
+            named = {"version": document["current_version"], "after": after, "limit": PAGES}
+            pages = await self._db.read(scope, self._sql["pages"], **scope.keys, **named)
+            if not pages:
+                return highest
+            after = pages[-1]["number"]
+            text, counted = await asyncio.to_thread(_look_at, pages)
+            finds.update(counted)
+            found = classify(classes, document["filename"], text, finds)
+            highest = max((one for one in (highest, found) if one), key=lambda one: one.rank, default=None)
+
+    async def _settle(self, scope: Scope, document: Row, of: DataClass | None, rules: str) -> None:
+        name, rank = (None, None) if of is None else (of.name, of.rank)
+        named = {"document": document["id"], "version": document["current_version"], "rules": rules}
+        async with self._db.transaction(scope) as tx:
+            await lock_corpus(tx, scope)
+            row = await tx.one(self._sql["settle"], **scope.keys, **named, name=name, rank=rank)
+            if row is not None and row["before"] != name:
+                await mark_corpus_changed(tx, scope)
+
+
+def fingerprint_of(classes: Sequence[DataClass]) -> str:
+    """The same for the same rules."""
+    told = "\n".join(one.model_dump_json() for one in classes)
+    return f"{sha256(told.encode()).hexdigest()[:16]}:"
+
+
+def _look_at(pages: Sequence[Row]) -> tuple[str, Mapping[PersonalDataKind, int]]:
+    finds = Counter[PersonalDataKind]()
+    for page in pages:
+        if page["personal_data"]:  # its text may be masked
+            finds.update({PersonalDataKind(kind): int(count) for kind, count in page["personal_data"].items()})
+        else:
+            finds.update(one.kind for one in find_personal_data(page["text"]))
+    return "\n".join(page["text"] for page in pages), finds
