@@ -14,6 +14,7 @@ from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.limits.limit_errors import RateLimited, limit_headers
 from cluster.state.limits.rules import LimitedCaller, LimitedResource
 from serve_apps.http.auth.permissions import ADMINS, AccessRule, RouteKey
+from serve_apps.http.auth.throttle import network_of
 from serve_apps.http.deps import AppDependencies
 
 CONSOLE_HEADER: Final = "X-Console-Client"
@@ -77,7 +78,7 @@ async def admit_stranger(request: Request, parts: AppDependencies) -> None:
     """
     address = client_address(request, parts)
     if request.url.path not in UNCOUNTED and not _is_own(address, parts.http.proxies):
-        await parts.limits.admit_address(address)
+        await parts.limits.admit_address(network_of(address))
 
 
 async def admit_member(
