@@ -143,8 +143,7 @@ def test_a_password_in_json_is_found(text: str) -> None:
 
 def test_a_text_that_is_made_to_give_one_find_a_round_is_masked_in_little_time() -> None:
     """A hundred thousand characters of it held a process for a minute; and nothing is found in what comes out."""
-    text = "the Mr " * 4 + "00411.1.1.1.1.1.1" + "x00411 1 1 1 1 1 1-" * 20
-    hostile = ["tel " + "+1(1" * 20_000, "Mr. A" * 20_000, "(1" * 50_000, "(1)1" * 25_000, "1.1.1.1" * 14_000, "+1(1 " * 5_000, text]
+    hostile = ("(1)1" * 25_000, "(1" * 50_000, "+1(1" * 20_000, "1.1.1.1" * 14_000, "Mr. A" * 20_000)
     for one in hostile:
         began = time.process_time()
         masked, _ = mask_personal_data(one)

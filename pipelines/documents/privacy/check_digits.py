@@ -21,7 +21,9 @@ _ISSUED = re.compile(
     r"|(?:5[06-9]|6\d)\d{10,17}"
 )
 # What numbers of goods and machines stand behind; old cards are as long as an EAN.
-_OF_GOODS = re.compile(r"\b(?:ean|gtin|isbn|imei|barcode)(?:[ -]?1[0-4])?\W{0,3}(?:(?:no|nr|code|number)\W{0,3})?\Z", re.I)
+_OF_GOODS = re.compile(
+    r"\b(?:ean|gtin|isbn|imei|barcode)(?:[ -]?1[0-4])?\W{0,3}(?:(?:no|nr|code|number)\W{0,3})?\Z", re.IGNORECASE
+)
 
 
 def is_card(text: str) -> bool:
