@@ -217,6 +217,24 @@ async def test_a_rule_holds_within_five_seconds_elsewhere_and_a_group_shares_its
         assert {"limit.set", "limit.remove"} <= set(actions)
 
 
+async def test_an_administrator_who_has_shut_everybody_out_takes_the_rule_away_again(
+    app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    """A limit of 0 for changes by administrators held for the change that would have ended it, too: for ever."""
+    async with replica(app_dsn, tmp_path, requests=1000) as api:
+        admin = await api.sign_in(office.emails[Role.ADMIN])
+        tenant = (await admin.get("/api/limits/mine")).json()["tenant_id"]
+        for resource in ("admin_api", "reads"):
+            assert (await put_rule(admin, f"tenant/{tenant}", resource, 0, "minute")).status_code == 204
+        assert (await admin.get("/api/users")).status_code == 429
+        shown = await admin.get("/api/limits")
+        assert {one["resource"] for one in shown.json()["items"]} == {"admin_api", "reads"}
+        for resource in ("admin_api", "reads"):
+            assert (await admin.delete(f"/api/limits/tenant/{tenant}/{resource}")).status_code == 204
+        await asyncio.sleep(1.1)
+        assert (await admin.get("/api/users")).status_code == 200
+
+
 async def test_an_api_key_has_its_own_limit_and_another_tenants_rules_are_not_seen(
     app_dsn: str, tmp_path: Path, office: Office, admin_dsn: str
 ) -> None:
