@@ -10,9 +10,9 @@ class LimitSettings(Section):
 
     `requests` are changes and questions, `reads` what only reads, `chat` messages to agents and asked questions,
     `agents` changes of agents and their batch route, `admin_api` changes by administrators, `admin` changes of the
-    whole system, `uploads` files. `sign_in` are requests of one address for which nobody is signed in, but for this
-    machine's own and `http.proxies`. Health, metrics and event streams are not counted; of these a caller may have
-    `streams` at a time.
+    whole system, `uploads` files. `sign_in` are requests of one address (of IPv6 a /64) for which nobody is signed in,
+    but for this machine's own and `http.proxies`. Health, metrics, event streams and rules of limits are not counted;
+    of streams a caller may have `streams` at a time.
 
     `tenant_requests`: requests a minute of a whole tenant, whatever its rules say; 0 for no such ceiling.
     `wait_seconds`: so long Redis is waited for, and left alone for a second where it is away; each process counts for

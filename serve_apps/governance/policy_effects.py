@@ -42,9 +42,10 @@ class PolicyEffects(SqlStore, queries="policy_effects.sql"):
         super().__init__(database)
 
     async def effect(self, scope: Scope, body: PolicyBody) -> PolicyEffect:
-        """What a policy would touch in a workspace: pages and documents where it has classes or says
-        something of documents, messages and their runs
-        where it says something of journals. Whoever the readers are: a rule holds for what its author may not read.
+        """What a policy would touch in a workspace: pages and documents where it has classes or says something of
+        documents, messages and their runs where it says something of journals.
+
+        Whoever the readers are: a rule holds for what its author may not read.
         """
         everybody, found = Scope.of_worker(scope.tenant, scope.workspace), PolicyEffect()
         if body.classes or "documents" in body.pii:
@@ -75,12 +76,12 @@ class PolicyEffects(SqlStore, queries="policy_effects.sql"):
             finds = await asyncio.to_thread(_count_finds, rows)
             for row, kinds in zip(rows, finds, strict=True):
                 if row["document_id"] != document.id:
-                    document.settle(classes, found)
+                    await asyncio.to_thread(document.settle, classes, found)
                     document = _DocumentSoFar(row["document_id"], row["filename"])
                 document.add(row, kinds, found)
         else:
             found.complete = False
-        document.settle(classes, found)
+        await asyncio.to_thread(document.settle, classes, found)
 
 
 @dataclass

@@ -109,7 +109,7 @@ async def test_no_rule_of_a_tenant_raises_the_ceiling_of_the_settings(
         user = await own_id(admin_dsn, office, Role.VIEWER)
         assert (await put_rule(admin, f"user/{user}", "requests", 10**9, "minute")).status_code == 204
         viewer = await api.sign_in(office.emails[Role.VIEWER])
-        assert [await search(viewer) for _ in range(6)] == [200] * 5 + [429]  # the administrator's own was one of six
+        assert [await search(viewer) for _ in range(7)] == [200] * 6 + [429]  # rules themselves are not counted
         told = (await admin.get("/api/documents/")).json()["limit"]
         assert (told["subject_kind"], told["subject"], told["amount"]) == ("tenant", office.scope.tenant, 6)
         stranger = await api.sign_in(open_office(admin_dsn).emails[Role.VIEWER])
@@ -215,6 +215,24 @@ async def test_a_rule_holds_within_five_seconds_elsewhere_and_a_group_shares_its
         assert (await admin.delete(path)).status_code == 404
         actions = [e["action"] for e in (await admin.get("/api/audit")).json()["items"]]
         assert {"limit.set", "limit.remove"} <= set(actions)
+
+
+async def test_an_administrator_who_has_shut_everybody_out_takes_the_rule_away_again(
+    app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    """A limit of 0 for changes by administrators held for the change that would have ended it, too: for ever."""
+    async with replica(app_dsn, tmp_path, requests=1000) as api:
+        admin = await api.sign_in(office.emails[Role.ADMIN])
+        tenant = (await admin.get("/api/limits/mine")).json()["tenant_id"]
+        for resource in ("admin_api", "reads"):
+            assert (await put_rule(admin, f"tenant/{tenant}", resource, 0, "minute")).status_code == 204
+        assert (await admin.get("/api/users")).status_code == 429
+        shown = await admin.get("/api/limits")
+        assert {one["resource"] for one in shown.json()["items"]} == {"admin_api", "reads"}
+        for resource in ("admin_api", "reads"):
+            assert (await admin.delete(f"/api/limits/tenant/{tenant}/{resource}")).status_code == 204
+        await asyncio.sleep(1.1)
+        assert (await admin.get("/api/users")).status_code == 200
 
 
 async def test_an_api_key_has_its_own_limit_and_another_tenants_rules_are_not_seen(

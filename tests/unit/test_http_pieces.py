@@ -29,7 +29,15 @@ from serve_apps.http.auth.guard import GuardedRoute
 from serve_apps.http.auth.passwords import BoundedPasswordHasher
 from serve_apps.http.auth.permissions import OPERATE, READ, MatrixMismatch, collect_permissions
 from serve_apps.http.auth.revocation import AuthenticatedCaller
-from serve_apps.http.auth.throttle import ANYWHERE, FREE, GOOD_SECONDS, GuessLimiter, ProcessThrottle, TooManyAttempts
+from serve_apps.http.auth.throttle import (
+    ANYWHERE,
+    FREE,
+    GOOD_SECONDS,
+    GuessLimiter,
+    ProcessThrottle,
+    TooManyAttempts,
+    network_of,
+)
 from serve_apps.http.auth.tokens import TokenClaims, TokenRefused, TokenSigner, new_key, signing_secret
 from serve_apps.http.body_limit import BodyLimit
 from serve_apps.http.deps import AppDependencies
@@ -150,6 +158,32 @@ async def test_an_address_with_a_good_record_gets_through_while_others_guess() -
         await home.check()
     now[0] += GOOD_SECONDS + 1
     assert not await throttle.known("me@x.example 192.0.2.7"), "not for ever"
+
+
+async def test_at_the_machine_itself_an_owner_signs_in_while_others_guess_without_end() -> None:
+    """Whoever kept on guessing kept an administrator out of every new address, and of the machine, for ever."""
+    throttle = ProcessThrottle(lambda: 0.0)
+    for number in range(FREE * ANYWHERE):
+        await GuessLimiter(throttle, "me@x.example", f"10.0.0.{number}").failed()
+    with pytest.raises(TooManyAttempts):
+        await GuessLimiter(throttle, "me@x.example", "10.0.2.2").check()
+    for address in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
+        await GuessLimiter(throttle, "me@x.example", address).check()
+    for number in range(FREE):  # its addresses are one, whoever makes them up
+        await GuessLimiter(throttle, "me@x.example", f"127.0.0.{number + 1}").failed()
+    with pytest.raises(TooManyAttempts):
+        await GuessLimiter(throttle, "me@x.example", "127.1.2.3").check()
+
+
+async def test_the_countless_addresses_of_one_line_are_counted_together() -> None:
+    """IPv6: a network of 64 bits is one caller; an address of IPv4 stays one, however a socket tells it."""
+    throttle = ProcessThrottle(lambda: 0.0)
+    for number in range(FREE):
+        await GuessLimiter(throttle, "me@x.example", f"2001:db8:1:2::{number + 1}").failed()
+    with pytest.raises(TooManyAttempts):
+        await GuessLimiter(throttle, "me@x.example", "2001:db8:1:2:aaaa::1").check()
+    await GuessLimiter(throttle, "me@x.example", "2001:db8:1:3::1").check()
+    assert [network_of(one) for one in ("::ffff:192.0.2.7", "192.0.2.8", "")] == ["192.0.2.7", "192.0.2.8", ""]
 
 
 def test_only_the_consoles_own_word_for_an_address_is_believed() -> None:

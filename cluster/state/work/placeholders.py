@@ -11,6 +11,7 @@ LITERAL = "text"  # kind of a text that only looks like a placeholder
 _LABEL = re.compile(r"\[[A-Z_]{1,20} \d{1,9}\]")
 _LEAST = 4  # characters of a value that is looked for where no rule finds it; shorter ones stand in other words
 _BIG = 10**8  # numbers below have too few digits for any kind
+_FEW = 32  # forms: so many are looked for one by one; more of them by their first characters
 _LONG = 8  # characters of a value that is looked for inside words, too: in a URL `%20` may stand before it
 _GROUPED = re.compile(r"[ ./-]")
 _SEPARATORS = re.compile(r"[_\W]+")
@@ -49,6 +50,7 @@ class PlaceholderMap:
         self._originals: dict[str, str | int] = {}
         self._labels: dict[tuple[type, str | int], str] = {}
         self._forms: dict[str, str] = {}  # texts that are looked for -> their kind
+        self._lengths: dict[str, list[int]] = {}  # first characters of forms -> how long such forms are
         self._counts = Counter(_kind_of(label) for label in known)
         for label, value in known.items():
             self._know(label, value)
@@ -124,19 +126,37 @@ class PlaceholderMap:
 
     def _known_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Where values stand that are known by now: without the words around it a number proves nothing."""
+        if len(self._forms) > _FEW:
+            yield from self._indexed_spans(text)
+            return
         for form, kind in self._forms.items():
             at = text.find(form)
             while at >= 0:
                 end = at + len(form)
-                if len(form) >= _LONG or not (_is_word(text[at - 1 : at]) or _is_word(text[end : end + 1])):
+                if _stands_alone(text, at, end):
                     yield at, end, kind
                 at = text.find(form, end)
+
+    def _indexed_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """As above in one walk over the text: a list of a thousand people is a thousand texts and as many forms."""
+        for at in range(len(text) - _LEAST + 1):
+            for length in self._lengths.get(text[at : at + _LEAST], ()):
+                end = at + length
+                kind = self._forms.get(text[at:end])
+                if kind is not None and _stands_alone(text, at, end):
+                    yield at, end, kind
 
     def _know(self, label: str, value: str | int) -> None:
         self._originals[label] = value
         self._labels[type(value), value] = label
-        if isinstance(value, str):
-            self._forms |= {form: _kind_of(label).lower() for form in _value_forms(value) if len(form) >= _LEAST}
+        if not isinstance(value, str):
+            return
+        for form in _value_forms(value):
+            if len(form) >= _LEAST:
+                self._forms[form] = _kind_of(label).lower()
+                lengths = self._lengths.setdefault(form[:_LEAST], [])
+                if len(form) not in lengths:
+                    lengths.append(len(form))
 
 
 def _value_forms(value: str) -> set[str]:
@@ -148,6 +168,11 @@ def _value_forms(value: str) -> set[str]:
 def placeholders_in(value: Any) -> set[str]:
     """What looks like a placeholder anywhere in a JSON value."""
     return set(_LABEL.findall(json.dumps(value, ensure_ascii=False)))
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """What is short is looked for as a word alone."""
+    return end - start >= _LONG or not (_is_word(text[start - 1 : start]) or _is_word(text[end : end + 1]))
 
 
 def _is_word(char: str) -> bool:

@@ -7,7 +7,7 @@ are found only after words that announce one.
 import re
 from collections.abc import Callable
 
-from pipelines.documents.privacy.check_digits import is_card, is_iban, is_ssn
+from pipelines.documents.privacy.check_digits import is_card, is_iban, is_of_no_goods, is_ssn
 from pipelines.documents.privacy.ip_addresses import is_public_ip
 from pipelines.documents.privacy.kinds import DetectionRule, PersonalDataKind
 from pipelines.documents.privacy.national_ids import NATIONAL_ID_RULES
@@ -41,7 +41,7 @@ RULES: tuple[DetectionRule, ...] = (
     ),
     _rule(
         PersonalDataKind.SECRET,
-        r"(?<![\w-])(?P<it>(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,200}|gh[pousr]_[A-Za-z0-9]{20,100}|github_pat_\w{20,100}"
+        r"(?<![\w-])(?P<it>(?:sk|pk|rk)[-_](?:(?:live|test)_|(?=[a-z_-]{0,199}[A-Z0-9]))[A-Za-z0-9_-]{16,200}|gh[pousr]_[A-Za-z0-9]{20,100}|github_pat_\w{20,100}"
         r"|xox[abprs]-[A-Za-z0-9-]{10,100}|AKIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{20,60}"
         r"|glpat-[A-Za-z0-9_-]{20,60}"
         r"|eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,1000})(?![\w-])",
@@ -57,7 +57,8 @@ RULES: tuple[DetectionRule, ...] = (
         PersonalDataKind.SECRET,
         r"\b(?:password|passwort|kennwort|mot de passe|contrase[ñn]a|senha|wachtwoord|has[łl]o|passphrase|passwd|pwd"
         r"|api[ _-]?key|secret(?:[ _-]key)?|access[ _-]token|bearer)"
-        r"(?:\s{0,3}[:=]\s{0,3}|\s{1,3}is:?\s{1,3}|\s{1,3}(?=\S{0,60}\d))[\"'`]?(?P<it>(?!\[)[^\s\"'`,;]{6,200})",
+        r"(?:\\?[\"'`]?\s{0,3}[:=]\s{0,3}|\s{1,3}is:?\s{1,3}|\s{1,3}(?=\S{0,60}\d))\\?[\"'`]?"
+        r"(?P<it>(?!\[)(?:[^\s\"'`,;\\]|\\(?![\"'`])){6,200})",
         lambda match: bool(re.search(r"[\d\W_]", match["it"].rstrip(".!?"))),
         hints=(
             *("passw", "kennwort", "mot de passe", "contrase", "senha", "wachtwoord", "haslo", "hasło", "passphrase"),
@@ -78,7 +79,13 @@ RULES: tuple[DetectionRule, ...] = (
         digits=4,
     ),
     *NATIONAL_ID_RULES,  # before cards: twelve digits in fours can be an Aadhaar
-    _rule(PersonalDataKind.CARD, r"(?<![\w.+-])(?P<it>\d(?:[ -]?\d){11,18})(?![\w-]|\.\d)", proves=is_card, digits=7),
+    _rule(
+        PersonalDataKind.CARD,
+        r"(?<![\w.+-])(?P<it>\d(?:[ -]?\d){11,18})(?![\w-]|\.\d)",
+        is_of_no_goods,
+        proves=is_card,
+        digits=7,
+    ),
     _rule(PersonalDataKind.SSN, r"(?<![\w-])(?P<it>\d{3}([- ])\d{2}\2\d{4})(?![\w-])", proves=is_ssn, digits=7),
     _rule(PersonalDataKind.IP, r"(?<![\w.])(?P<it>\d{1,3}(?:\.\d{1,3}){3})(?![\w]|\.\d)", is_public_ip, digits=4),
     _rule(

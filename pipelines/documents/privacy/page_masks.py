@@ -8,7 +8,7 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Transaction
 from pipelines.documents.document import Page, Word
 from pipelines.documents.privacy.kinds import PersonalDataMatch
-from pipelines.documents.privacy.personal_data import find_personal_data
+from pipelines.documents.privacy.personal_data import find_personal_data, widened
 from pipelines.documents.privacy.policy_rules import Action
 
 COVER = "█"
@@ -24,13 +24,14 @@ def mark_page(page: Page, action: Action) -> tuple[Page, Mapping[str, int] | Non
     """
     if action == "none" or page.failure is not None:
         return page, None
-    text, counts = page.text, Counter[str]()
+    text, counts, turn = page.text, Counter[str](), 0
     # What is covered may bring two neighbours together that make a new find; each round covers more.
     while found := [one for one in find_personal_data(text) if set(text[one.start : one.end]) - {COVER}]:
         counts.update(str(one.kind) for one in found)
         if action == "mark":
             return page, dict(counts)
-        text = _covered(text, found)
+        text = _covered(text, widened(found, turn, len(text)))
+        turn += 1
     if text == page.text:
         return page, {}
     words = tuple(_same_word(word, text) for word in page.words)

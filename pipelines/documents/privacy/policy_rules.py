@@ -208,8 +208,13 @@ def classify(
     """The class of the highest rank of which a text, the name of its file or its finds meet a rule; None: of none."""
     lower, name = text.lower(), filename.lower()
     for one in sorted(classes, key=lambda each: -each.rank):
-        words = any(re.search(rf"(?<!\w){re.escape(word.lower())}(?!\w)", lower) for word in one.keywords)
+        words = any(_has_word(lower, word.lower()) for word in one.keywords)
         paths = any(fnmatch(name, pattern.lower()) for pattern in one.paths)
         if words or paths or (one.pii and sum(finds.get(kind, 0) for kind in one.pii) >= one.least):
             return one
     return None
+
+
+def _has_word(text: str, word: str) -> bool:
+    # Most texts have most words nowhere, and looking for a plain piece costs a hundredth of the pattern.
+    return word in text and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

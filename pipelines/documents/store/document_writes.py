@@ -1,5 +1,6 @@
 """Documents, versions and pages as rows: the write side, always inside a transaction of the ledger."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from cluster.state.db.postgres import Database, Transaction, load_queries
 from configs.sections import ChunkSettings
 from pipelines.documents.document import DocumentId, Failure, Page, VersionId, document_id, page_id, version_id
 from pipelines.documents.privacy.page_masks import DocumentPolicy, mark_page
+from pipelines.documents.privacy.policy_rules import Action
 from pipelines.documents.store.chunk_strategies import ChosenStrategies, ChunkStrategies, with_strategy
 from pipelines.documents.store.encoding import code_of
 from pipelines.documents.store.kept_corrections import put_corrections
@@ -197,8 +199,8 @@ class DocumentStore:
         versions = sorted({stored.version for stored in pages})
         await lock_corpus(tx, scope)
         corrected = await put_corrections(tx, scope, [(one.version, one.page) for one in pages])
-        action = "none" if self._policy is None else await self._policy(tx, scope)
-        marked = [(version, *mark_page(page, action)) for version, page in corrected]
+        action: Action = "none" if self._policy is None else await self._policy(tx, scope)
+        marked = await asyncio.to_thread(_mark_pages, corrected, action)
         rows = [(version, page_to_json(page)) for version, page, _ in marked]
         await tx.run(self._sql["reread"], **scope.keys, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
@@ -266,3 +268,9 @@ class DocumentStore:
         lists = {"readers": list(arrival.readers), "tags": list(arrival.tags)}
         own = {name: getattr(arrival, name) for name in plain}
         return {"document": arrival.document(scope), **scope.keys, **own, **lists}
+
+
+def _mark_pages(
+    pages: Sequence[tuple[VersionId, Page]], action: Action
+) -> list[tuple[VersionId, Page, Mapping[str, int] | None]]:
+    return [(version, *mark_page(page, action)) for version, page in pages]

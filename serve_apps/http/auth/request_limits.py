@@ -14,6 +14,7 @@ from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.limits.limit_errors import RateLimited, limit_headers
 from cluster.state.limits.rules import LimitedCaller, LimitedResource
 from serve_apps.http.auth.permissions import ADMINS, AccessRule, RouteKey
+from serve_apps.http.auth.throttle import network_of
 from serve_apps.http.deps import AppDependencies
 
 CONSOLE_HEADER: Final = "X-Console-Client"
@@ -22,6 +23,8 @@ TURNS: Final = "/api/v1/agents/process"
 UPLOAD: Final = "/api/documents/upload"
 # Whoever watches the product must see it when it is busiest.
 UNCOUNTED: Final = frozenset({"/health", "/metrics", "/api/admin/health"})
+# Whoever has set a limit of 0 for everybody must be able to take it away again.
+LIMITS: Final = frozenset({"/api/limits", "/api/limits/{subject_kind}/{subject}/{resource}"})
 AGENTS: Final = ("/api/agents", "/api/universal-agents")
 # Protocols that talk in many small messages: tools of MCP count as what they do, directories send people one by one.
 TALKATIVE: Final = ("/mcp", "/scim/")
@@ -36,7 +39,7 @@ def class_of(key: RouteKey, access: AccessRule, streams: bool = False) -> Limite
     `streams`: its answer may be a stream of events; where it only reads, who comes back to it is not counted again.
     """
     method, path = key
-    if path in UNCOUNTED or (method == "GET" and streams):
+    if path in UNCOUNTED | LIMITS or (method == "GET" and streams):
         return None
     if method in ("GET", "HEAD", "WS") or path.startswith(TALKATIVE):
         return LimitedResource.READS
@@ -77,7 +80,7 @@ async def admit_stranger(request: Request, parts: AppDependencies) -> None:
     """
     address = client_address(request, parts)
     if request.url.path not in UNCOUNTED and not _is_own(address, parts.http.proxies):
-        await parts.limits.admit_address(address)
+        await parts.limits.admit_address(network_of(address))
 
 
 async def admit_member(

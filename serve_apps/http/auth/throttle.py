@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Protocol
 
 from redis.asyncio import Redis
@@ -17,10 +18,12 @@ from cluster.basics.redis_link import RedisAway, RedisLink
 log = logging.getLogger(__name__)
 
 FREE = 5
-SPRAYED = 20  # times as many are free for an address over all accounts of a directory: an office may have only one
+# Times as many are free for an address over all accounts of a directory or a provider: an office may have only one.
+SPRAYED = 20
 ANYWHERE = 10  # times as many are free for an account from all addresses together, of which a caller can name many
 LONGEST_SECONDS = 60.0
 REMEMBERED_SECONDS = 3600
+LOOPBACK = "127.0.0.1"
 GOOD_SECONDS = 30 * 24 * 3600  # for so long an address is known as one from which somebody has signed in
 
 
@@ -66,7 +69,7 @@ class GuessLimiter:
     """Counts failed logins by account and address together, and by account from any address.
 
     Whoever guesses from a thousand addresses makes others wait who try the account from a new one, but not its owner,
-    who has signed in from theirs before.
+    who has signed in from theirs before, nor whoever sits at the machine itself.
     """
 
     def __init__(self, throttle: LoginThrottle, account: str, address: str, *, among: str = "") -> None:
@@ -75,8 +78,10 @@ class GuessLimiter:
         `among`: a directory, over all of whose accounts an address is counted, too: one password tried on each of a
         thousand is few failures of any.
         """
-        self._throttle, self._here, self._account = throttle, f"{account} {address}", account
-        self._sprayer = f"{among} {address}" if among else ""
+        place = network_of(address)
+        self._throttle, self._here, self._account = throttle, f"{account} {place}", account
+        self._sprayer = f"{among} {place}" if among else ""
+        self._on_machine = place == LOOPBACK
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -88,7 +93,8 @@ class GuessLimiter:
     async def check(self) -> None:
         """As in Throttle."""
         await self._throttle.check(self._here)
-        if not await self._throttle.known(self._here):
+        # On the machine itself an owner is let in while others guess without end from everywhere else.
+        if not self._on_machine and not await self._throttle.known(self._here):
             await self._throttle.check(self._account)
             if self._sprayer:
                 await self._throttle.check(self._sprayer)
@@ -105,6 +111,22 @@ class GuessLimiter:
         await self._throttle.succeeded(self._account)
         await self._throttle.succeeded(self._here)
         await self._throttle.remember(self._here)
+
+
+def network_of(address: str) -> str:
+    """The address itself; of IPv6 the network of 64 bits that one line has (RFC 6177): its addresses are countless.
+
+    Those of this machine are one.
+    """
+    try:
+        found: IPv4Address | IPv6Address = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    if found.is_loopback:
+        return LOOPBACK
+    return str(found if found.version == 4 else ip_network((int(found) >> 64 << 64, 64)))
 
 
 def wait_after(failures: int, free: int = FREE, longest: float = LONGEST_SECONDS) -> float:

@@ -25,6 +25,7 @@ from serve_apps.http.auth.oidc.id_token import LONGEST, is_name
 from serve_apps.http.auth.oidc.sign_in_flow import ATTEMPT_SECONDS, CONSOLE_PATH, HANDOFF_SECONDS, SignInAttempt
 from serve_apps.http.auth.permissions import PUBLIC
 from serve_apps.http.auth.sign_in_problems import LogoutRefused, ProviderUnavailable, SignInRefused
+from serve_apps.http.auth.throttle import SPRAYED
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody
 from serve_apps.http.response_shapes import Session
@@ -143,7 +144,7 @@ async def callback(
         else:
             told = {"code": await _accept(parts, attempt, tenant, code, iss)}
     except (SignInRefused, Forbidden) as refused:
-        await parts.throttle.failed(address)
+        await parts.throttle.failed(address, SPRAYED)
         await record_refusal(parts, tenant, of, refused.code, str(refused))
         told = {"error": refused.code}
     except ProviderUnavailable as away:

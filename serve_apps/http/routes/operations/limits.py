@@ -82,7 +82,7 @@ async def put_limit(
     """
     check_rule(subject_kind, resource, body.amount, body.window)
     rule = LimitRule(resource, subject_kind, str(subject), body.amount, body.window)
-    told = {"resource": resource, "amount": str(body.amount.normalize()), "window": body.window}
+    told = {"resource": resource, "amount": f"{body.amount.normalize():f}", "window": body.window}
     async with parts.audited(me, "limit.set", f"{subject_kind} {subject}", told) as tx:
         await parts.limits.store.put(tx, me.scope, rule)
     parts.limits.book.forget(me.tenant)
