@@ -8,6 +8,11 @@ select * from erasures where tenant_id = %(tenant)s and kind = %(kind)s
   and (workspace_id = %(workspace)s or kind = 'person')
   and subjects = %(subjects)s and state = 'begun' order by asked_at limit 1;
 
+-- ended: The newest one of exactly these subjects that has its receipt.
+select * from erasures where tenant_id = %(tenant)s and kind = %(kind)s
+  and (workspace_id = %(workspace)s or kind = 'person')
+  and subjects = %(subjects)s and state = 'done' order by finished_at desc, id limit 1;
+
 -- show: One erasure.
 select * from erasures where id = %(erasure)s and tenant_id = %(tenant)s;
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from redis.asyncio import Redis
 
-from cluster.basics.errors import LegalHold
+from cluster.basics.errors import LegalHold, NotFound
 from cluster.basics.redis_link import RedisAway
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.audit import AuditLog
@@ -216,6 +216,33 @@ async def test_ended_at_any_moment_it_goes_on_there(
         assert connection.execute("select count(*) from erasures where state = 'begun'").fetchall() == [(0,)]
     assert cuts > 1
     record_property("erasures ended in the middle and gone on with", str(cuts))
+
+
+async def test_one_that_has_ended_is_told_again_as_its_reply_may_have_been_lost(
+    erasure: DataErasure, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    filled = fill(admin_dsn, office, tmp_path, 2, 2)
+    scope, one, two = asker(admin_dsn, office), *filled.documents
+    for asked in (of_documents(one, two), of_people(*filled.people)):
+        done = await erasure.run(scope, asked)
+        before = table_hashes(admin_dsn, office.scope.tenant)
+        assert await erasure.run(scope, asked) == done, "the same one, with its receipt"
+        assert table_hashes(admin_dsn, office.scope.tenant) == before, "and nothing is written"
+    for other in (of_documents(one), of_people(one, two), of_documents(one, "f" * 32)):
+        with pytest.raises(NotFound):
+            await erasure.run(scope, other)
+    elsewhere = asker(admin_dsn, open_office(admin_dsn))
+    with pytest.raises(NotFound):
+        await erasure.run(elsewhere, of_documents(one, two))
+    brought_back(admin_dsn, office, filled)
+    with pytest.raises(NotFound):  # one of them is there: what is asked for is not what was done
+        await erasure.run(scope, of_documents(one, two))
+    first = await erasure.run(scope, of_documents(one))
+    assert first.receipt is not None and first.receipt["erased"]["documents"] == 1
+    brought_back(admin_dsn, office, filled)
+    second = await erasure.run(scope, of_documents(one))
+    assert second.id != first.id and second.receipt is not None and second.receipt["erased"]["documents"] == 1
+    assert await erasure.run(scope, of_documents(one)) == second, "the newest"
 
 
 async def test_the_trail_still_verifies_after_a_name_went_out_of_it_and_tells_what_was_changed_by_hand(
