@@ -88,7 +88,7 @@ class DataErasure:
         return target
 
     async def run(self, scope: Scope, asked: ErasureRequest) -> Erasure:
-        """Erase, look for it, and sign what was done. One that has ended is told again, as its reply may have been lost.
+        """Erase, look for it, and sign what was done. One that has ended is told again: its reply may have been lost.
 
         Raises:
             NotFound: there is no such document or account.
