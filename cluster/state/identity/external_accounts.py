@@ -88,8 +88,8 @@ class SignedOutThere(Forbidden):
 class SignInHandoff:
     """A sign-in that waits for whoever asked for it.
 
-    `challenge` is S256 of what they have to show (RFC 7636), `session` the provider's name for theirs, or empty; `issued`
-    is when the provider made the ID token.
+    `challenge` is S256 of what they have to show (RFC 7636), `session` the provider's name for theirs, or empty, and
+    `issued` the moment in which the provider made the ID token.
     """
 
     hash: str

@@ -128,8 +128,7 @@ alter table freed_blobs enable row level security;
 alter table freed_blobs force row level security;
 grant select, insert, update, delete on freed_blobs to aos_app;
 
-create function remember_freed_blobs() returns trigger language plpgsql security definer
-set search_path = public, pg_temp as $$
+create function remember_freed_blobs() returns trigger language plpgsql set search_path = public, pg_temp as $$
 declare gone jsonb := to_jsonb(old);
 begin
     insert into freed_blobs (tenant_id, workspace_id, location)
