@@ -26,20 +26,20 @@ select pg_advisory_xact_lock(hashtextextended('aos.holds.' || %(tenant)s::text, 
 
 -- refuse_held: Raises where the workspace is held, or a document in it, or somebody of whom it keeps anything.
 select refuse_if_held(%(tenant)s::uuid, array_agg(h.kind), array_agg(h.object_id)) from legal_holds h
-where h.tenant_id = %(tenant)s and h.released_at is null and (
+where h.tenant_id = %(tenant)s::uuid and h.released_at is null and (
     (h.kind = 'workspace' and h.object_id = %(workspace)s::text)
     or (h.kind = 'document' and (
-        exists (select from documents d where d.id = h.object_id and d.workspace_id = %(workspace)s)
-        or exists (select from answer_citations c where c.document_id = h.object_id and c.workspace_id = %(workspace)s)))
+        exists (select from documents d where d.id = h.object_id and d.workspace_id = %(workspace)s::uuid)
+        or exists (select from answer_citations c where c.document_id = h.object_id and c.workspace_id = %(workspace)s::uuid)))
     or (h.kind = 'person' and (
-        exists (select from sessions s where s.user_id::text = h.object_id and s.workspace_id = %(workspace)s)
-        or exists (select from runs r where r.user_id::text = h.object_id and r.workspace_id = %(workspace)s)
-        or exists (select from answers a where a.user_id::text = h.object_id and a.workspace_id = %(workspace)s)
-        or exists (select from facts f where f.user_id::text = h.object_id and f.workspace_id = %(workspace)s))));
+        exists (select from sessions s where s.user_id::text = h.object_id and s.workspace_id = %(workspace)s::uuid)
+        or exists (select from runs r where r.user_id::text = h.object_id and r.workspace_id = %(workspace)s::uuid)
+        or exists (select from answers a where a.user_id::text = h.object_id and a.workspace_id = %(workspace)s::uuid)
+        or exists (select from facts f where f.user_id::text = h.object_id and f.workspace_id = %(workspace)s::uuid))));
 
 -- refuse_held_tenant: Raises where anything of the tenant is held.
 select refuse_if_held(%(tenant)s::uuid, array_agg(h.kind), array_agg(h.object_id)) from legal_holds h
-where h.tenant_id = %(tenant)s and h.released_at is null;
+where h.tenant_id = %(tenant)s::uuid and h.released_at is null;
 
 -- return_to: The rest of the transaction is of another tenant, as whose it is recorded.
 select set_config('aos.tenant', %(tenant)s, true), set_config('aos.workspace', %(workspace)s, true);
