@@ -65,6 +65,11 @@ class Erasure:
         """Ids of the documents and of what came out of them."""
         return tuple(sorted({str(one["document"]) for one in self.content if "document" in one} | set(self.subjects)))
 
+    @property
+    def gone(self) -> int:
+        """How many of the documents or people went so far."""
+        return self.counts.get("documents" if self.kind is SubjectKind.DOCUMENT else "users", 0)
+
 
 class ErasureStore(SqlStore, queries="erasure_case.sql"):
     """Rows of one tenant; none is ever deleted, and none changes once it has its receipt."""
