@@ -11,18 +11,21 @@ from typing import Any, Final
 
 from psycopg import sql
 
-from cluster.basics.errors import Invalid, NotFound
+from cluster.basics.errors import Invalid, LegalHold, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.store.members import MemberDocuments
 from serve_apps.governance.erasure_case import Erasure, ErasureStore, ErasureTarget
 from serve_apps.governance.marks import MOST_WINDOWS, ErasureMarks, MarkFinder, is_distinctive
-from serve_apps.governance.record_sweep import MarkedRecords, RecordSweep
+from serve_apps.governance.record_sweep import MarkedRecords, RecordSweep, run_batches
 from serve_apps.governance.stock import OF_DOCUMENT
 from serve_apps.governance.workspace_eraser import StillWorking
 
 _PAGES_AT_ONCE: Final = 200
+DOCUMENTS_AT_ONCE: Final = 50  # of one transaction, each with its members
+RUNS_AT_ONCE: Final = 100
+RECORDS_AT_ONCE: Final = 500
 _PASSES: Final = 5  # what is written while an erasure runs is found by the next pass
 
 MOST_MARKS: Final = 1_000_000  # ids and fingerprints of one erasure
@@ -100,40 +103,71 @@ class DocumentEraser:
             await tx.run(self._sql["refuse_held_people"], **scope.keys, documents=documents)
 
     async def erase(self, scope: Scope, case: Erasure) -> None:
-        """Delete the rows and treat the records, each in a transaction that also counts; a second time finishes it."""
+        """Delete the rows and treat the records, in short transactions that also count; a second time finishes it.
+
+        Raises:
+            LegalHold: somebody has put a hold since it began; `detail` says how many documents went before.
+            StillWorking: a run that is about it is under way.
+        """
+        gone = 0
+        try:
+            while went := await self._erase_batch(scope, case):
+                gone += went
+            for _ in range(_PASSES):
+                if not await self._treat_records(scope, case):
+                    return
+        except LegalHold as held:
+            told = f"{held.detail}; {gone} documents went before, the erasure goes on when it is asked for again"
+            raise LegalHold(told, fix=held.hint) from held
+
+    async def _erase_batch(self, scope: Scope, case: Erasure) -> int:
+        """Some of the documents that are left, with their members. How many went."""
         async with self._db.transaction(scope) as tx:
             await lock_corpus(tx, scope)
-            rows = await tx.all(self._sql["back"], **_of_case(scope, case))
+            rows = await tx.all(self._sql["back_some"], **_of_case(scope, case), most=DOCUMENTS_AT_ONCE)
             family = await self._members.family(tx, scope, [row["id"] for row in rows])
-            if family:
-                went = Counter({table: await self._count(tx, scope, table, family) for table in OF_DOCUMENT})
-                went["documents"] = len(family)
-                # Citations go with their answers, in the sweep: until then they lead to the runs.
-                del went["answer_citations"]
-                graph = await tx.only(self._sql["graph_size"], workspace=scope.workspace)
-                await self._members.delete(tx, scope, family)
-                await mark_corpus_changed(tx, scope)
-                left = await tx.only(self._sql["graph_size"], workspace=scope.workspace)
-                went.update({name: graph[name] - left[name] for name in ("entities", "relations")})
-                await self._store.count(tx, case.id, went)
-        for _ in range(_PASSES):
-            if not await self._treat_records(scope, case):
-                return
+            if not family:
+                return 0
+            await tx.run(self._sql["refuse_held_people"], **scope.keys, documents=family)
+            went = Counter({table: await self._count(tx, scope, table, family) for table in OF_DOCUMENT})
+            went["documents"] = len(family)
+            # Citations go with their answers, in the sweep: until then they lead to the runs.
+            del went["answer_citations"]
+            graph = await tx.only(self._sql["graph_size"], workspace=scope.workspace)
+            await self._members.delete(tx, scope, family)  # what is held refuses it
+            await mark_corpus_changed(tx, scope)
+            left = await tx.only(self._sql["graph_size"], workspace=scope.workspace)
+            went.update({name: graph[name] - left[name] for name in ("entities", "relations")})
+            await self._store.count(tx, case.id, went)
+        return len(family)
 
     async def _treat_records(self, scope: Scope, case: Erasure) -> int:
+        """Runs first, then answers and citations that lead to them, then what is left of texts. How many rows."""
         marks = await self._marks_now(scope, case)
         found = await self._sweep.find(scope, marks)
         about = await self._runs_about(scope, case.documents, found, case.asked_at)
-        async with self._db.transaction(scope) as tx:
-            went = await self._sweep.erase_runs(tx, scope, [run["id"] for run in about])
-            named = _of_case(scope, case)
-            went["answers"] += await tx.run(self._sql["delete_answers"], **named)
-            went["answer_citations"] += await tx.run(self._sql["delete_citations"], **named)
-            for unit in found.rows.get("units", ()):
-                await tx.run(self._sql["unexpect"], job=unit["job_id"], stage=unit["stage"], key=unit["key"])
-            went += await self._sweep.treat(tx, scope, found, marks)
-            await self._store.count(tx, case.id, went)
-        return went.total()
+        await self._sweep.refuse_held(scope, found, about)
+        total = 0
+        for runs in run_batches(about, RUNS_AT_ONCE):
+            async with self._db.transaction(scope) as tx:
+                went = await self._sweep.erase_runs(tx, scope, runs)
+                await self._store.count(tx, case.id, went)
+            total += went.total()
+        for at in range(0, len(case.documents), RECORDS_AT_ONCE):
+            named = {**_of_case(scope, case), "documents": list(case.documents[at : at + RECORDS_AT_ONCE])}
+            async with self._db.transaction(scope) as tx:
+                went = Counter(answers=await tx.run(self._sql["delete_answers"], **named))
+                went["answer_citations"] = await tx.run(self._sql["delete_citations"], **named)
+                await self._store.count(tx, case.id, went)
+            total += went.total()
+        for part in found.parts(RECORDS_AT_ONCE):
+            async with self._db.transaction(scope) as tx:
+                for unit in part.rows.get("units", ()):
+                    await tx.run(self._sql["unexpect"], job=unit["job_id"], stage=unit["stage"], key=unit["key"])
+                went = await self._sweep.treat(tx, scope, part, marks)
+                await self._store.count(tx, case.id, went)
+            total += went.total()
+        return total
 
     async def left(self, scope: Scope, case: Erasure) -> dict[str, int]:
         """Rows that still name one of the documents, by table; what came under the same name since is another."""

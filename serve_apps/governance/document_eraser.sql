@@ -5,6 +5,11 @@ select refuse_if_document_held(%(tenant)s::uuid, %(workspace)s::uuid, %(document
 select d.id from documents d
 where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and d.upload_date < %(before)s order by d.id;
 
+-- back_some: Some of those, the next that have to go; members go with what they came out of.
+select d.id from documents d
+where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and d.upload_date < %(before)s
+order by d.parent_id is not null, d.id limit %(most)s;
+
 -- came_since: What came under the id of one of some documents since a moment.
 select d.id, d.filename, d.origin from documents d
 where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and d.upload_date >= %(before)s;

@@ -65,6 +65,11 @@ class Erasure:
         """Ids of the documents and of what came out of them."""
         return tuple(sorted({str(one["document"]) for one in self.content if "document" in one} | set(self.subjects)))
 
+    @property
+    def gone(self) -> int:
+        """How many of the documents or people went so far."""
+        return self.counts.get("documents" if self.kind is SubjectKind.DOCUMENT else "users", 0)
+
 
 class ErasureStore(SqlStore, queries="erasure_case.sql"):
     """Rows of one tenant; none is ever deleted, and none changes once it has its receipt."""
@@ -82,8 +87,17 @@ class ErasureStore(SqlStore, queries="erasure_case.sql"):
 
     async def unfinished(self, scope: Scope, kind: SubjectKind, subjects: Sequence[str]) -> Erasure | None:
         """The one of the same subjects that was begun and has not ended."""
+        return await self._of_subjects("unfinished", scope, kind, subjects)
+
+    async def ended(self, scope: Scope, kind: SubjectKind, subjects: Sequence[str]) -> Erasure | None:
+        """The newest one of the same subjects that has its receipt."""
+        return await self._of_subjects("ended", scope, kind, subjects)
+
+    async def _of_subjects(
+        self, query: str, scope: Scope, kind: SubjectKind, subjects: Sequence[str]
+    ) -> Erasure | None:
         named = {**scope.keys, "kind": kind, "subjects": sorted(subjects)}
-        rows = await self._db.read(scope, self._sql["unfinished"], **named)
+        rows = await self._db.read(scope, self._sql[query], **named)
         return _erasure(rows[0]) if rows else None
 
     async def show(self, scope: Scope, erasure: str) -> Erasure:

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from redis.asyncio import Redis
 
-from cluster.basics.errors import Conflict, Invalid
+from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
@@ -88,7 +88,7 @@ class DataErasure:
         return target
 
     async def run(self, scope: Scope, asked: ErasureRequest) -> Erasure:
-        """Erase, look for it, and sign what was done.
+        """Erase, look for it, and sign what was done. One that has ended is told again: its reply may have been lost.
 
         Raises:
             NotFound: there is no such document or account.
@@ -98,7 +98,13 @@ class DataErasure:
         """
         case = await self.store.unfinished(scope, asked.kind, asked.subjects)
         if case is None:
-            case = await self._begin(scope, asked)
+            try:
+                case = await self._begin(scope, asked)
+            except NotFound:
+                ended = await self._told_again(scope, asked)
+                if ended is None:
+                    raise
+                return ended
         inside = Scope.of_worker(TenantId(case.tenant), WorkspaceId(case.workspace))
         await self._eraser(case.kind).erase(inside, case)
         await self._erase_outside(inside, case)
@@ -109,6 +115,11 @@ class DataErasure:
                 await self.store.count(tx, case.id, {"audit": await self._probe.redact_trail(tx, case, batch)})
         report = await self._probe.look(inside, case)
         return await self._finish(scope, await self.store.show(scope, case.id), report)
+
+    async def _told_again(self, scope: Scope, asked: ErasureRequest) -> Erasure | None:
+        """The ended one of the same subjects, none of which is there; whatever is there is erased anew."""
+        there = await self._eraser(asked.kind).back(_as_system(scope), asked.subjects, datetime.max.replace(tzinfo=UTC))
+        return None if there else await self.store.ended(scope, asked.kind, asked.subjects)
 
     async def look(self, scope: Scope, erasure: str) -> ProbeReport:
         """Look again for what an erasure erased. Raises NotFound."""

@@ -27,6 +27,7 @@ class LegalHolds(SqlStore, queries="holds.sql"):
     async def put(self, tx: Transaction, scope: Scope, kind: str, object_id: str, name: str, reason: str) -> Row:
         """A new hold. Raises NotFound: there is no such document, person or workspace in this tenant."""
         its = object_id if kind == "document" else as_uuid(object_id)
+        await tx.one(self._sql["wait_for_deletion"], tenant=scope.tenant)
         # In the transaction that puts the hold: what is being deleted at this moment is waited for, and not there then.
         if its is None or await tx.one(self._sql[f"lock_{kind}"], object=its, tenant=scope.tenant) is None:
             raise NotFound(f"{kind} {object_id}")

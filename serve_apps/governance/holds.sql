@@ -13,6 +13,9 @@ select count(*) as total from legal_holds h
 where h.tenant_id = %(tenant)s and (not %(standing)s or h.released_at is null)
   and (%(object)s::text is null or h.object_id = %(object)s);
 
+-- wait_for_deletion: Whoever deletes a workspace or the tenant is waited for, and sees this hold or has ended.
+select pg_advisory_xact_lock(hashtextextended('aos.holds.' || %(tenant)s::text, 0));
+
 -- lock_document: A document of the scope's workspace; nobody deletes it in this moment.
 select id from documents where id = %(object)s and tenant_id = %(tenant)s and workspace_id = aos_workspace() for update;
 

@@ -73,6 +73,7 @@ class PersonEraser:
         users = [uuid_of(subject, "user") for subject in subjects]
         for inside in await self.workspaces(scope):
             async with self._db.transaction(inside) as tx:
+                await tx.run(self._sql["refuse_held_quotes"], users=users, **inside.keys)
                 for row in await tx.all(self._sql["conversations"], users=users, workspace=inside.workspace):
                     await tx.run(self._sql["refuse_held_workspace"], **inside.keys)
                     ids |= {row["session"], *row["runs"]}

@@ -11,6 +11,12 @@ where u.id = any(%(users)s::uuid[]) and u.tenant_id = %(tenant)s and u.created_a
 -- refuse_held: Raises where the person is held.
 select refuse_if_held(%(tenant)s::uuid, array['person'], array[%(user)s::text]);
 
+-- refuse_held_quotes: Raises where a run or an answer of theirs quotes a document that is held.
+select refuse_if_quote_held(%(tenant)s::uuid, %(workspace)s::uuid, array_agg(x.run)) from (
+    select r.id as run from runs r where r.workspace_id = %(workspace)s and r.user_id = any(%(users)s::uuid[])
+    union select coalesce(a.run_id, a.id) from answers a
+    where a.workspace_id = %(workspace)s and a.user_id = any(%(users)s::uuid[])) x;
+
 -- refuse_held_workspace: Raises where the workspace is held.
 select refuse_if_held(%(tenant)s::uuid, array['workspace'], array[%(workspace)s::text]);
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -40,6 +40,43 @@ class MarkedRecords:
         """How many rows, by table; tables without any are left out."""
         return {table: len(rows) for table, rows in self.rows.items() if rows}
 
+    def parts(self, most: int) -> Iterator["MarkedRecords"]:
+        """The same rows, at most so many at once; each is treated for itself."""
+        for table, rows in self.rows.items():
+            for at in range(0, len(rows), most):
+                yield MarkedRecords({table: rows[at : at + most]})
+
+
+def run_batches(about: Sequence[Row], most: int) -> Iterator[list[str]]:
+    """Ids of runs in batches; those of one conversation, and of one delegation, are never apart.
+
+    Whatever is found by another one would not be found again after that one had gone: a batch that is cut off leaves
+    either all of them or none. So a batch may be longer than `most`.
+    """
+    group: dict[str, str] = {}
+
+    def head(name: str) -> str:
+        while (above := group.setdefault(name, name)) != name:
+            group[name] = group[above]
+            name = above
+        return name
+
+    for run in about:
+        for other in (f"session {run['session']}", run["parent"]):
+            if other is not None:
+                group[head(str(other))] = head(run["id"])
+    together: dict[str, list[str]] = {}
+    for run in about:
+        together.setdefault(head(run["id"]), []).append(run["id"])
+    batch: list[str] = []
+    for runs in together.values():
+        if batch and len(batch) + len(runs) > most:
+            yield batch
+            batch = []
+        batch += runs
+    if batch:
+        yield batch
+
 
 class RecordSweep:
     """Looks through one workspace at a time. Tables and columns are the stock list's: none comes from outside."""
@@ -75,7 +112,7 @@ class RecordSweep:
         return await self._db.read(scope, self._sql["runs_about"], workspace=scope.workspace, **named, before=before)
 
     async def refuse_held(self, scope: Scope, found: MarkedRecords, about: Sequence[Row] = ()) -> None:
-        """Raises LegalHold: somebody is held to whom one of the rows belongs, or the workspace is."""
+        """Raises LegalHold: whoever one of the rows belongs to is held, or the workspace, or what is quoted there."""
         rows = found.rows
         at_sessions = ("messages", "session_summaries", "episodes")
         sessions = {str(row["session_id"]) for table in at_sessions for row in rows.get(table, ())}
@@ -94,6 +131,8 @@ class RecordSweep:
         }
         async with self._db.transaction(scope) as tx:
             await tx.run(self._sql["refuse_held"], **scope.keys, **named)
+            quoting = {name: named[name] for name in ("runs", "answers", "sessions")}
+            await tx.run(self._sql["refuse_quoted"], **scope.keys, **quoting)
 
     async def written_texts(self, scope: Scope) -> AsyncIterator[list[str]]:
         """What people wrote for the product in the workspace: prompts, skills and the like, in batches."""

@@ -17,7 +17,7 @@ with recursive first as (
     select o.id from runs r join about a on a.id = r.id
     join runs o on o.workspace_id = r.workspace_id and (o.parent_id = r.id or o.id = r.parent_id)
 )
-select r.id::text as id, r.state, r.session_id::text as session from runs r join about a on a.id = r.id;
+select r.id::text as id, r.state, r.session_id::text as session, r.parent_id::text as parent from runs r join about a on a.id = r.id;
 
 -- refuse_held: Raises where the workspace is held, or somebody to whom some conversations, runs, answers or facts belong.
 select refuse_if_held(%(tenant)s::uuid, array_agg(x.kind), array_agg(x.who)) from (
@@ -33,6 +33,13 @@ select refuse_if_held(%(tenant)s::uuid, array_agg(x.kind), array_agg(x.who)) fro
     where a.id = any(%(answers)s::uuid[]) and a.workspace_id = %(workspace)s::uuid and a.user_id is not null
     union select 'person', f.user_id::text from facts f
     where f.id = any(%(facts)s::uuid[]) and f.workspace_id = %(workspace)s::uuid) x;
+
+-- refuse_quoted: Raises where some runs, or runs of some conversations, quote a document that is held.
+select refuse_if_quote_held(%(tenant)s::uuid, %(workspace)s::uuid, array_agg(x.run)) from (
+    select unnest(%(runs)s::uuid[]) as run
+    union select coalesce(a.run_id, a.id) from answers a
+    where a.id = any(%(answers)s::uuid[]) and a.workspace_id = %(workspace)s::uuid
+    union select r.id from runs r where r.session_id = any(%(sessions)s::uuid[]) and r.workspace_id = %(workspace)s::uuid) x;
 
 -- count_run_steps: Steps of journals that go with their runs.
 select count(*) as total from run_steps where run_id = any(%(runs)s::uuid[]) and workspace_id = %(workspace)s;

@@ -24,6 +24,7 @@ log = logging.getLogger("aos.retention")
 
 BATCH: Final = 200
 LOOK_SECONDS: Final = 60.0
+FREED_FOR: Final = timedelta(hours=1)  # who brings the same bytes at this moment has its row by then
 
 
 class RetentionClass(StrEnum):
@@ -147,6 +148,8 @@ class RetentionProcess:
             for kind in RetentionClass:
                 if kind is not RetentionClass.AUDIT and (days := periods[kind].days) is not None:
                     counts.append(await self._one_class(inside, scope, kind, days, dry_run=dry_run))
+            if not dry_run:
+                await self._sweep_freed(inside)
         days = (await self._rules.periods(scope, None))[RetentionClass.AUDIT].days
         if days is not None:
             counts.append(await self._trail(scope, days, dry_run=dry_run))
@@ -261,6 +264,20 @@ class RetentionProcess:
     async def _delete_bytes(self, locations: set[str]) -> None:
         for location in sorted(locations):
             await asyncio.to_thread(self._blobs.delete, Location(location))
+
+    async def _sweep_freed(self, inside: Scope) -> None:
+        """Delete files whose rows went without them, as whoever deleted those was killed.
+
+        A row of the list goes after its file: cut off anywhere, the next turn does it again.
+        """
+        rows: list[Row] | None = None
+        while rows is None or len(rows) == BATCH:
+            async with self._db.transaction(inside) as tx:
+                await lock_corpus(tx, inside)
+                named = {**inside.keys, "before": self._clock() - FREED_FOR, "most": BATCH}
+                rows = await tx.all(self._sql["freed_blobs"], **named)
+                await self._delete_bytes({row["location"] for row in rows if not row["used"]})
+                await tx.run(self._sql["forget_freed"], **inside.keys, locations=[row["location"] for row in rows])
 
     async def _trail(self, scope: Scope, days: int, *, dry_run: bool) -> RetentionCount:
         before = self._clock() - timedelta(days=days)

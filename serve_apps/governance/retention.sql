@@ -58,7 +58,7 @@ delete from document_versions where id = any(%(ids)s) and workspace_id = %(works
 
 -- count_answers: Answers from before a moment: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', a.user_id::text) as held
+    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, a.user_id, coalesce(a.run_id, a.id)) as held
     from answers a
     where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s) x;
 
@@ -66,7 +66,7 @@ select count(*) filter (where not x.held) as due, count(*) filter (where x.held)
 select a.id
 from answers a
 where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s
-  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', a.user_id::text)
+  and not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, a.user_id, coalesce(a.run_id, a.id))
 order by a.at, a.id limit %(most)s;
 
 -- delete_answers: Those go.
@@ -74,7 +74,7 @@ delete from answers where id = any(%(ids)s) and workspace_id = %(workspace)s;
 
 -- count_conversations: Conversations in which nothing was said since a moment: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text) as held
+    select is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id) as held
     from sessions s
     where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s and s.updated_at < %(before)s
   and not exists (select from runs r where r.session_id = s.id and (
@@ -88,7 +88,7 @@ where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s and s.updated_
   and not exists (select from runs r where r.session_id = s.id and (
         r.state in ('queued', 'running', 'waiting', 'interrupted')
         or exists (select from approvals a where a.run_id = r.id and a.execution in ('started', 'needs_reconcile'))))
-  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text)
+  and not is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id)
 order by s.updated_at, s.id limit %(most)s;
 
 -- delete_conversations: Those go.
@@ -99,7 +99,7 @@ delete from sessions where id = any(%(ids)s) and workspace_id = %(workspace)s;
 
 -- count_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text) as held
+    select is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id) as held
     from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
     where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
   and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)) x;
@@ -109,7 +109,7 @@ select m.session_id, m.seq
 from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
 where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
   and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)
-  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', s.user_id::text)
+  and not is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id)
 order by m.created_at, m.session_id, m.seq limit %(most)s;
 
 -- delete_messages: Those go.
@@ -118,7 +118,7 @@ where m.session_id = g.id and m.seq = g.seq and m.workspace_id = %(workspace)s;
 
 -- count_runs: Runs that ended before a moment: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text) as held
+    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id) as held
     from runs r
     where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.parent_id is null and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
   and not exists (select from approvals a where a.run_id = r.id
@@ -130,7 +130,7 @@ from runs r
 where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.parent_id is null and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
   and not exists (select from approvals a where a.run_id = r.id
                     and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
-  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text)
+  and not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id)
 order by r.finished_at, r.id limit %(most)s;
 
 -- delete_runs: Those go.
@@ -140,7 +140,7 @@ delete from runs where id = any(%(ids)s) and workspace_id = %(workspace)s;
 
 -- count_journals: Runs that ended before a moment and still have their journal: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text) as held
+    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id) as held
     from runs r
     where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
   and not exists (select from approvals a where a.run_id = r.id
@@ -154,7 +154,7 @@ where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in
   and not exists (select from approvals a where a.run_id = r.id
                     and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
   and (exists (select from run_steps s where s.run_id = r.id) or exists (select from events e where e.stream = 'run:' || r.id))
-  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', r.user_id::text)
+  and not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id)
 order by r.finished_at, r.id limit %(most)s;
 
 -- delete_journals: Those go.
@@ -272,3 +272,15 @@ select case when held then 0 else total end as due, case when held then total el
 
 -- prune_audit: The oldest entries go, and an anchor keeps the chain.
 select prune_audit(%(before)s::timestamptz, %(most)s::int, %(actor)s) as went;
+
+-- freed_blobs: Uploaded bytes that were freed before a moment, and whether anything has them again, or is about to.
+select f.location, exists (select from document_versions v where v.workspace_id = f.workspace_id and v.location = f.location)
+    or exists (select from documents d where d.workspace_id = f.workspace_id and d.metadata->'uploads' ? f.location)
+    or exists (select from units u join jobs j on j.id = u.job_id
+               where u.workspace_id = f.workspace_id and u.payload->>'location' = f.location
+                 and j.state in ('queued', 'running')) as used
+from freed_blobs f where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.freed_at < %(before)s
+order by f.freed_at, f.location limit %(most)s;
+
+-- forget_freed: Bytes that are gone, or somebody's again.
+delete from freed_blobs where location = any(%(locations)s) and workspace_id = %(workspace)s and tenant_id = %(tenant)s;

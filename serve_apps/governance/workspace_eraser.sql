@@ -21,11 +21,37 @@ select count(*) as total from tenants t where t.parent_id = %(tenant)s;
 -- lock: Nobody writes an index of this workspace, and none deletes it twice.
 select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for update;
 
+-- wait_for_holds: Whoever puts a hold in this tenant is waited for, and waits until this has ended.
+select pg_advisory_xact_lock(hashtextextended('aos.holds.' || %(tenant)s::text, 0));
+
+-- refuse_held: Raises where the workspace is held, or a document in it, or somebody of whom it keeps anything.
+select refuse_if_held(%(tenant)s::uuid, array_agg(h.kind), array_agg(h.object_id)) from legal_holds h
+where h.tenant_id = %(tenant)s::uuid and h.released_at is null and (
+    (h.kind = 'workspace' and h.object_id = %(workspace)s::text)
+    or (h.kind = 'document' and (
+        exists (select from documents d where d.id = h.object_id and d.workspace_id = %(workspace)s::uuid)
+        or exists (select from answer_citations c where c.document_id = h.object_id and c.workspace_id = %(workspace)s::uuid)))
+    or (h.kind = 'person' and (
+        exists (select from sessions s where s.user_id::text = h.object_id and s.workspace_id = %(workspace)s::uuid)
+        or exists (select from runs r where r.user_id::text = h.object_id and r.workspace_id = %(workspace)s::uuid)
+        or exists (select from answers a where a.user_id::text = h.object_id and a.workspace_id = %(workspace)s::uuid)
+        or exists (select from facts f where f.user_id::text = h.object_id and f.workspace_id = %(workspace)s::uuid))));
+
+-- refuse_held_tenant: Raises where anything of the tenant is held.
+select refuse_if_held(%(tenant)s::uuid, array_agg(h.kind), array_agg(h.object_id)) from legal_holds h
+where h.tenant_id = %(tenant)s::uuid and h.released_at is null;
+
+-- return_to: The rest of the transaction is of another tenant, as whose it is recorded.
+select set_config('aos.tenant', %(tenant)s, true), set_config('aos.workspace', %(workspace)s, true);
+
 -- vectors: By workspace, for which there is an index; the cascade would look for chunk after chunk.
 delete from embeddings e where e.workspace_id = %(workspace)s;
 
 -- documents: Versions, pages, chunks, links and what was found in them follow.
 delete from documents d where d.workspace_id = %(workspace)s;
+
+-- freed_blobs: The list of files to be looked for; the whole folder goes.
+delete from freed_blobs f where f.workspace_id = %(workspace)s;
 
 -- events: What jobs and runs have told; no key leads from these to the workspace.
 delete from events e where e.workspace_id = %(workspace)s;

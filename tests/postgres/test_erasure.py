@@ -208,3 +208,38 @@ async def test_who_is_taken_out_of_a_workspace_loses_their_tokens_all_the_same(
     ]
     assert (await admin.delete(f"/api/users/{user['id']}")).status_code in (200, 204)
     assert (await other.get("/api/documents/")).status_code == 401
+
+
+async def test_what_is_held_in_it_keeps_a_workspace_and_anything_held_a_tenant(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office
+) -> None:
+    made = await filled(admin, admin_dsn, office, api)
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update jobs set state = 'cancelled' where workspace_id = %s", (made,))
+        (document,) = connection.execute("select id from documents where workspace_id = %s limit 1", (made,)).fetchall()
+    hold = (
+        "insert into legal_holds (tenant_id, kind, object_id, name, reason, held_by) values (%s, %s, %s, 'c', 'r', %s)"
+    )
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute(hold, (office.scope.tenant, "document", document[0], uuid4()))
+    before = left(admin_dsn, "workspace_id", made)
+    kept = await admin.delete(f"/api/workspaces/{made}", params={"confirm": "claims"})
+    assert (kept.status_code, kept.json()["code"]) == (409, "legal_hold")
+    assert left(admin_dsn, "workspace_id", made) == before
+
+    body = {"name": "below", "admin_email": f"{uuid4()}@below.example"}
+    below = (await admin.post("/api/tenants", json=body)).raise_for_status().json()
+    tenant = below["id"]
+    with psycopg.connect(admin_dsn) as connection:
+        (person,) = connection.execute("select id from users where tenant_id = %s", (tenant,)).fetchall()
+        connection.execute(hold, (tenant, "person", str(person[0]), uuid4()))
+    before = left(admin_dsn, "tenant_id", tenant)
+    kept = await admin.delete(f"/api/tenants/{tenant}", params={"confirm": "below"})
+    assert (kept.status_code, kept.json()["code"]) == (409, "legal_hold")
+    assert left(admin_dsn, "tenant_id", tenant) == before
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update legal_holds set released_at = now(), released_by = held_by, release_reason = 'r'")
+    assert (await admin.delete(f"/api/tenants/{tenant}", params={"confirm": "below"})).status_code == 200
+    trail = (await admin.get("/api/audit", params={"action": "tenant.delete"})).json()["items"]
+    assert [(one["object"], one["outcome"]) for one in trail] == [(tenant, "done")], "in the trail of who did it"
+    assert left(admin_dsn, "tenant_id", tenant).keys() <= {"legal_holds"}

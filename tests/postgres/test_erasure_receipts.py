@@ -12,13 +12,14 @@ import psycopg
 import pytest
 from redis.asyncio import Redis
 
-from cluster.basics.errors import LegalHold
+from cluster.basics.errors import LegalHold, NotFound
 from cluster.basics.redis_link import RedisAway
 from cluster.basics.scope import Role, Scope, UserId
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
 from cluster.state.signed_receipts import ForgedReceipt, ReceiptSigner, verify_receipt
 from pipelines.documents.store.blobs import FolderBlobs
+from serve_apps.governance.document_eraser import DOCUMENTS_AT_ONCE
 from serve_apps.governance.erasure_case import SubjectKind
 from serve_apps.governance.erasures import DataErasure, ErasureRequest
 from serve_apps.governance.stock import STOCK, Holding
@@ -216,6 +217,67 @@ async def test_ended_at_any_moment_it_goes_on_there(
         assert connection.execute("select count(*) from erasures where state = 'begun'").fetchall() == [(0,)]
     assert cuts > 1
     record_property("erasures ended in the middle and gone on with", str(cuts))
+
+
+async def test_one_that_has_ended_is_told_again_as_its_reply_may_have_been_lost(
+    erasure: DataErasure, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    filled = fill(admin_dsn, office, tmp_path, 2, 2)
+    scope, one, two = asker(admin_dsn, office), *filled.documents
+    for asked in (of_documents(one, two), of_people(*filled.people)):
+        done = await erasure.run(scope, asked)
+        before = table_hashes(admin_dsn, office.scope.tenant)
+        assert await erasure.run(scope, asked) == done, "the same one, with its receipt"
+        assert table_hashes(admin_dsn, office.scope.tenant) == before, "and nothing is written"
+    for other in (of_documents(one), of_people(one, two), of_documents(one, "f" * 32)):
+        with pytest.raises(NotFound):
+            await erasure.run(scope, other)
+    elsewhere = asker(admin_dsn, open_office(admin_dsn))
+    with pytest.raises(NotFound):
+        await erasure.run(elsewhere, of_documents(one, two))
+    brought_back(admin_dsn, office, filled)
+    with pytest.raises(NotFound):  # one of them is there: what is asked for is not what was done
+        await erasure.run(scope, of_documents(one, two))
+    first = await erasure.run(scope, of_documents(one))
+    assert first.receipt is not None and first.receipt["erased"]["documents"] == 1
+    brought_back(admin_dsn, office, filled)
+    second = await erasure.run(scope, of_documents(one))
+    assert second.id != first.id and second.receipt is not None and second.receipt["erased"]["documents"] == 1
+    assert await erasure.run(scope, of_documents(one)) == second, "the newest"
+
+
+async def test_many_documents_go_in_batches_and_a_hold_in_the_middle_stops_it_with_what_went_said(
+    erasure: DataErasure, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    count = 2 * DOCUMENTS_AT_ONCE + 10
+    filled = fill(admin_dsn, office, tmp_path, count, 1)
+    scope, asked = asker(admin_dsn, office), of_documents(*filled.documents)
+    last = sorted(filled.documents)[-1]
+    with psycopg.connect(admin_dsn, autocommit=True) as watcher:
+        # Somebody puts a hold on the last one at the moment in which the first batch goes.
+        watcher.execute(
+            "create function hold_in_the_middle() returns trigger language plpgsql security definer as $$ begin"
+            f" if (select count(*) from documents) < {count} and not exists (select from legal_holds) then"
+            " insert into legal_holds (tenant_id, kind, object_id, name, reason, held_by)"
+            f" values ('{office.scope.tenant}', 'document', '{last}', 'case 7', 'a lawsuit', '{scope.user}');"
+            " end if; return null; end $$"
+        )
+        watcher.execute(
+            "create trigger middle after update of counts on erasures for each row"
+            " execute function hold_in_the_middle()"
+        )
+        with pytest.raises(LegalHold) as stopped:
+            await erasure.run(scope, asked)
+        watcher.execute("drop trigger middle on erasures; drop function hold_in_the_middle()")
+        assert f"{2 * DOCUMENTS_AT_ONCE} documents went before" in stopped.value.detail
+        assert office.emails[Role.ADMIN] in stopped.value.hint
+        (row,) = watcher.execute("select state, counts->'documents' from erasures").fetchall()
+        assert row == ("begun", 2 * DOCUMENTS_AT_ONCE)
+        assert watcher.execute("select count(*) from documents").fetchall() == [(10,)], "a batch goes whole or not"
+        watcher.execute("update legal_holds set released_at = now(), released_by = held_by, release_reason = 'r'")
+    done = await erasure.run(scope, asked)
+    assert done.receipt is not None and done.receipt["probe"]["places"] == {}
+    assert done.receipt["erased"]["documents"] == count, "counted once"
 
 
 async def test_the_trail_still_verifies_after_a_name_went_out_of_it_and_tells_what_was_changed_by_hand(

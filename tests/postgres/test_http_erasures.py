@@ -38,6 +38,9 @@ async def test_it_is_counted_then_done_and_its_receipt_is_fetched(
     assert verify_receipt(receipt, key["public"]) == key["id"]
     assert receipt["erased"]["pages"] == 2 and receipt["asked_by"] == admin_of(admin_dsn, office)
     (listed,) = (await admin.get("/api/erasures")).json()["items"]
+    assert (listed["gone"], listed["expected"]) == (2, 2) == (done.json()["gone"], done.json()["expected"])
+    again = await admin.post("/api/erasures", json=asked)
+    assert again.json() == done.json(), "its reply may have been lost"
     assert listed["finds"] == 0 and listed["subjects"] == sorted(filled.documents)
     assert (await admin.post(f"/api/erasures/{listed['id']}/probe")).json()["finds"] == 0
     with psycopg.connect(admin_dsn) as connection:  # somebody quotes it in a prompt: the probe tells, nobody changes it

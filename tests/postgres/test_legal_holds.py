@@ -116,6 +116,64 @@ async def test_a_held_person_keeps_their_account_and_conversations(
     assert done.status_code == 200 and done.json()["finds"] == 0, done.text
 
 
+RECORDS = (
+    "run_steps",
+    "approvals",
+    "run_feedback",
+    "events",
+    "event_streams",
+    "session_summaries",
+    "episodes",
+    "facts",
+)
+
+
+@pytest.mark.parametrize("kind", ["person", "document", "workspace"])
+async def test_what_runs_and_conversations_kept_is_held_with_whom_and_what_it_is_about(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, filled: FilledWorkspace, kind: str
+) -> None:
+    """Journals, events, messages and memory, by whatever statement; of a run that quotes a held document too."""
+    quoting = (
+        "select a.user_id::text, coalesce(a.run_id, a.id)::text, c.document_id from answers a"
+        " join answer_citations c on c.answer_id = a.id where a.workspace_id = %s"
+        " and a.run_id is not null and a.user_id is not null limit 1"
+    )
+    with psycopg.connect(admin_dsn) as connection:
+        ((person, run, document),) = connection.execute(quoting, (office.scope.workspace,)).fetchall()
+    await put(admin, kind, {"person": person, "document": document, "workspace": office.scope.workspace}[kind])
+    worker = Scope.of_worker(office.scope.tenant, office.scope.workspace)
+    of_run, of_session = "run_id = %(r)s", "session_id = (select session_id from runs where id = %(r)s)"
+    conditions = dict.fromkeys(RECORDS, of_run) | dict.fromkeys(("session_summaries", "episodes", "facts"), of_session)
+    conditions |= dict.fromkeys(("events", "event_streams"), "stream = 'run:' || %(r)s")
+    conditions |= {"runs": "id = %(r)s", "sessions": "id = (select session_id from runs where id = %(r)s)"}
+    conditions |= {"messages": of_session, "answers": of_run}
+    looked = 0
+    for table, condition in conditions.items():
+        with psycopg.connect(admin_dsn) as connection:
+            counted = f"select count(*) from {table} where {condition}"
+            ((there,),) = connection.execute(counted.encode(), {"r": run}).fetchall()
+        if not there:
+            continue
+        looked += 1
+        with pytest.raises(LegalHold):
+            async with api.parts.database.transaction(worker) as tx:
+                await tx.run(f"delete from {table} where {condition}", r=run)
+    assert looked >= 8, "there is something to hold"
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update sessions set updated_at = now() - interval '9 days'")
+        connection.execute("update messages set created_at = now() - interval '9 days'")
+        connection.execute("update answers set at = now() - interval '9 days'")
+        connection.execute("update runs set finished_at = now() - interval '9 days'")
+    for class_ in ("answers", "conversations", "messages", "runs", "journals"):
+        (await admin.put("/api/retention", json={"class": class_, "days": 1})).raise_for_status()
+    report = (await admin.post("/api/retention/run", params={"dry_run": False})).raise_for_status().json()["items"]
+    assert all(one["held"] for one in report), report
+    with psycopg.connect(admin_dsn) as connection:
+        assert connection.execute("select count(*) from runs where id = %s", (run,)).fetchall() == [(1,)]
+        assert connection.execute("select count(*) from run_steps where run_id = %s", (run,)).fetchone() != (0,)
+    refused(await admin.post("/api/erasures", json={"kind": "person", "ids": [person], "reason": "r"}), office)
+
+
 async def test_a_held_workspace_is_not_deleted_and_nothing_in_it_is(
     api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, filled: FilledWorkspace
 ) -> None:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
+from uuid import uuid4
 
 import httpx
 import psycopg
@@ -19,6 +20,8 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
 from cluster.basics.scope import Role
+from cluster.state.identity.external_accounts import SignedOutThere
+from cluster.state.identity.identity import secret_hash
 from configs.sign_in_providers import OidcProvider
 from serve_apps.http.auth.oidc.provider_client import OidcProviderClient
 from serve_apps.http.auth.oidc.sign_in_flow import SignInFlow
@@ -728,3 +731,45 @@ async def test_a_sign_in_on_its_way_ends_with_the_session_there(house: House) ->
     sent = {"logout_token": house.corp.logout_token(sid="there-1")}
     assert (await house.api.client.post("/api/auth/oidc/corp/backchannel-logout", data=sent)).status_code == 200
     assert (await house.redeem(code)).status_code == 401
+
+
+async def test_a_sign_out_there_before_our_code_is_made_ends_the_sign_in(house: House) -> None:
+    """Between the provider's token and our code: nothing of the sign-in is here yet that could end."""
+    house.corp.claims["sid"] = "there-1"
+    browser = house.browser()
+    brought = house.corp.consent(await browser.depart("corp", CHALLENGE))
+    path = "/api/auth/oidc/corp/backchannel-logout"
+    for other in ({"sid": "there-2"}, {"sid": "there-1", "iat": int(time.time()) - 100}):
+        sent = {"logout_token": house.corp.logout_token(**other)}
+        assert (await house.api.client.post(path, data=sent)).status_code == 200
+    sent = {"logout_token": house.corp.logout_token(sid="there-1", iat=int(time.time()) + 30)}
+    assert (await house.api.client.post(path, data=sent)).status_code == 200
+    assert landed(await browser.come_back("corp", brought)) == {"error": "signed_out_there"}
+    house.corp.claims["sid"] = "there-3"
+    assert (await house.sign_in()).status_code == 200, "another session there"
+
+
+async def test_a_sign_out_there_between_our_code_and_its_session_ends_the_sign_in(house: House) -> None:
+    house.corp.claims["sid"] = "there-1"
+    browser = house.browser()
+    brought = house.corp.consent(await browser.depart("corp", CHALLENGE))
+    code = landed(await browser.come_back("corp", brought))["code"]
+    parts, tenant = house.api.parts, house.office.scope.tenant
+    handoff = await parts.external.spend(tenant, secret_hash(code))
+    assert handoff is not None
+    member = await parts.identity.member(tenant, handoff.user)
+    assert member is not None
+    member = replace(member, session=str(uuid4()))
+    sent = {"logout_token": house.corp.logout_token(sid="there-1", iat=int(time.time()) + 30)}
+    path = "/api/auth/oidc/corp/backchannel-logout"
+    async with parts.database.transaction(member.scope) as tx:  # it has not seen the word, which waits for its end
+        await parts.external.follow(tx, member, house.corp.url, handoff, parts.clock())
+        telling = asyncio.create_task(house.api.client.post(path, data=sent))
+        await asyncio.wait([telling], timeout=0.5)
+        assert not telling.done()
+    assert (await telling).status_code == 200
+    with pytest.raises(SignedOutThere):
+        async with parts.database.transaction(member.scope) as tx:
+            await parts.external.follow(
+                tx, replace(member, session=str(uuid4())), house.corp.url, handoff, parts.clock()
+            )

@@ -8,7 +8,9 @@ import httpx
 import psycopg
 import pytest
 
-from cluster.basics.scope import Role
+from cluster.basics.scope import Role, Scope
+from pipelines.documents.store.blobs import FolderBlobs, Location
+from pipelines.documents.store.members import MemberDocuments
 from serve_apps.governance.retention import RetentionClass
 from tests.fakes.filled import FilledWorkspace, fill, table_hashes
 from tests.fakes.http import Api, Clock, Office, make_parts, open_office, serve
@@ -273,3 +275,43 @@ async def test_what_a_rule_would_make_due_is_counted_before_it_is_set(
     assert wrong.status_code == 422
     operator = await api.sign_in(office.emails[Role.OPERATOR])
     assert (await operator.post("/api/retention/preview", json={"class": "audit"})).status_code == 403
+
+
+async def test_bytes_whose_rows_went_without_them_are_found_by_the_next_turn(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, tmp_path: Path, clock: Clock
+) -> None:
+    """Cut off after the rows, after the files, and before the list: each time the next turn leaves nothing behind."""
+    filled = fill(admin_dsn, office, tmp_path, 3, 1)
+    worker = Scope.of_worker(office.scope.tenant, office.scope.workspace)
+    blobs = FolderBlobs(tmp_path / "blobs")
+
+    async def cut_off(document: str) -> list[str]:  # the rows are gone for good, and whoever did it was killed
+        async with api.parts.database.transaction(worker) as tx:
+            gone = await MemberDocuments().delete(tx, worker, [document])
+        return [one for one in gone if one.startswith("blob:")]
+
+    def listed() -> set[str]:
+        with psycopg.connect(admin_dsn) as connection:
+            return {row[0] for row in connection.execute("select location from freed_blobs").fetchall()}
+
+    first, second = await cut_off(filled.documents[0]), await cut_off(filled.documents[1])
+    assert first and second and listed() == {*first, *second}
+    for location in second:
+        blobs.delete(Location(location))
+    with psycopg.connect(admin_dsn) as connection:  # somebody has brought the same bytes of the first since
+        connection.execute(
+            "update document_versions set location = %s where document_id = %s", (first[0], filled.documents[2])
+        )
+    await counts(admin, dry_run=False)
+    assert listed() == {*first, *second}, "what was freed just now may be on its way in again"
+    clock.now += timedelta(hours=2)
+    admin = await api.sign_in(office.emails[Role.ADMIN])
+    await counts(admin, dry_run=True)
+    assert listed() == {*first, *second}
+    await counts(admin, dry_run=False)
+    assert listed() == set() and blobs.path(Location(first[0])).exists(), "it is somebody's"
+    third = await cut_off(filled.documents[2])
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update freed_blobs set freed_at = now() - interval '1 day'")
+    await counts(admin, dry_run=False)
+    assert listed() == set() and not any(blobs.path(Location(one)).exists() for one in third)

@@ -264,6 +264,37 @@ async def test_accounts_of_administrators_are_shown_and_never_changed(
     assert named.json()["active"] is False and named.json()["displayName"] == "V"
 
 
+async def test_scim_puts_no_administrator_by_hand_into_a_group_nor_takes_one_out(
+    admin: httpx.AsyncClient, office: Office, admin_dsn: str
+) -> None:
+    """Documents and rules name groups: who may call SCIM would say what administrators read."""
+    boss = (await account(admin, office.emails[Role.ADMIN]))["id"]
+    ada = await make(admin, "ada@corp.example")
+    crew = await group(admin, "Crew", ada)
+    joins = {"op": "add", "path": "members", "value": [{"value": boss}]}
+    told = refused(await patch(admin, f"Groups/{crew}", joins), 403)
+    assert "administrator" in told["detail"]
+    body = {
+        "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
+        "displayName": "New",
+        "members": [{"value": boss}],
+    }
+    refused(await admin.post("/scim/v2/Groups", json=body), 403)
+    with psycopg.connect(admin_dsn) as connection:  # as a provider of sign-ins has said it
+        connection.execute(
+            "insert into group_members (group_id, tenant_id, user_id, provider) values (%s, %s, %s, 'corp')",
+            (crew, office.scope.tenant, boss),
+        )
+    leaves = {"op": "remove", "path": f'members[value eq "{boss}"]'}
+    assert (await patch(admin, f"Groups/{crew}", leaves)).status_code == 204
+    assert (
+        await patch(admin, f"Groups/{crew}", {"op": "remove", "path": f'members[value eq "{ada}"]'})
+    ).status_code == 204
+    with psycopg.connect(admin_dsn) as connection:
+        rows = connection.execute("select user_id::text from group_members where group_id = %s", (crew,)).fetchall()
+    assert rows == [(boss,)]
+
+
 @pytest.fixture
 async def ruled(app_dsn: str, tmp_path: Path, office: Office) -> AsyncIterator[Api]:
     """An API with rules for what groups give in the office."""

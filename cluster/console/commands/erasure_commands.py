@@ -83,8 +83,8 @@ def erase(
 
 @erasures.command("list")
 def list_erasures(context: CommandContext, as_json: AsJson = False) -> None:
-    """The erasures of your tenant. Example: aos erasures list"""
-    columns = ("id", "kind", "reason", "asked_at", "done", "finds")
+    """The erasures of your tenant, and how far one is that is under way. Example: aos erasures list"""
+    columns = ("id", "kind", "reason", "asked_at", "gone", "expected", "done", "finds")
     context.obj.print_items(ERASURES, columns, as_json, limit=AT_ONCE)
 
 

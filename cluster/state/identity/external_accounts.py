@@ -109,11 +109,19 @@ class SignInPreview:
     enters: bool
 
 
+class SignedOutThere(Forbidden):
+    """You have signed out at your organisation's provider."""
+
+    code = "signed_out_there"
+    fix = "Sign in again."
+
+
 @dataclass(frozen=True, slots=True)
 class SignInHandoff:
     """A sign-in that waits for whoever asked for it.
 
-    `challenge` is S256 of what they have to show (RFC 7636), `session` the provider's name for theirs, or empty.
+    `challenge` is S256 of what they have to show (RFC 7636), `session` the provider's name for theirs, or empty, and
+    `issued` the moment in which the provider made the ID token.
     """
 
     hash: str
@@ -122,6 +130,7 @@ class SignInHandoff:
     provider: str
     expires: datetime
     session: str = ""
+    issued: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,8 @@ class ProviderLogout:
     Attributes:
         provider: its name here.
         subject, session: whose sessions end; all of a subject's where no session is named. One may be empty.
-        at: the moment of it; what began later is not meant.
+        at: the moment of it, with room for two clocks; what began later here is not meant.
+        made: the moment of it by the provider's own clock; a sign-in by an ID token of later is not meant.
     """
 
     provider: str
@@ -139,6 +149,7 @@ class ProviderLogout:
     subject: str
     session: str
     at: datetime
+    made: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +270,9 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
             roles.append(_WorkspaceRole(str(row["id"]), row["name"], max(known, key=list(Role).index)))
         return roles
 
-    async def keep(self, tx: Transaction, tenant: TenantId, handoff: SignInHandoff, now: datetime) -> None:
-        """Keep a sign-in for whoever asked for it, and forget those that ran out."""
+    async def keep(self, tx: Transaction, tenant: TenantId, issuer: str, handoff: SignInHandoff, now: datetime) -> None:
+        """Keep a sign-in for whoever asked for it, and forget those that ran out. Raises SignedOutThere."""
+        await self._require_not_logged_out(tx, tenant, issuer, handoff)
         await tx.run(self._sql["sweep_handoffs"], tenant=tenant, now=now)
         named = {"hash": handoff.hash, "user": handoff.user, "challenge": handoff.challenge}
         await tx.run(
@@ -270,6 +282,7 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
             provider=handoff.provider,
             expires=handoff.expires,
             session=handoff.session,
+            issued=handoff.issued,
         )
 
     async def spend(self, tenant: TenantId, code_hash: str) -> SignInHandoff | None:
@@ -279,18 +292,50 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         if row is None:
             return None
         user, session = UserId(str(row["user_id"])), row["provider_session"] or ""
-        return SignInHandoff(code_hash, user, row["challenge"], row["provider"], row["expires_at"], session)
+        told = (row["challenge"], row["provider"], row["expires_at"], session, row["issued_at"])
+        return SignInHandoff(code_hash, user, *told)
 
-    async def follow(self, tx: Transaction, member: WorkspaceMember, issuer: str, session: str, now: datetime) -> None:
+    async def follow(
+        self, tx: Transaction, member: WorkspaceMember, issuer: str, handoff: SignInHandoff | None, now: datetime
+    ) -> None:
         """Let a login end with the provider's session that it came from, and with the link to the provider.
 
-        Raises NoLongerLinked: the link has ended since they were let in.
+        `handoff`: None where a directory has let them in, which knows no sessions.
+
+        Raises:
+            NoLongerLinked: the link has ended since they were let in.
+            SignedOutThere: the provider's session has ended.
         """
         named = {"tenant": member.tenant, "user": member.user}
         await tx.run(self._sql["sweep_followed"], **named)
+        session = handoff.session if handoff else ""
         login = {"family": member.session, "issuer": issuer, "session": session, "now": now}
         if not await tx.run(self._sql["follow"], **named, **login):
             raise NoLongerLinked
+        if handoff is not None:
+            await self._require_not_logged_out(tx, member.tenant, issuer, handoff)
+
+    async def note_logout(self, tenant: TenantId, said: ProviderLogout, now: datetime) -> None:
+        """Let no sign-in that is on its way pass by a sign-out; `log_out` finds those that were faster.
+
+        In transactions of its own: nothing is locked while it waits for those.
+        """
+        named = {"tenant": tenant, "issuer": said.issuer}
+        async with self._db.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
+            await tx.run(self._sql["sweep_logouts"], tenant=tenant, now=now)
+            word = {"session": said.session, "subject": said.subject, "made": said.made}
+            await tx.run(self._sql["note_logout"], **named, **word, now=now)
+        async with self._db.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
+            await tx.one(self._sql["wait_for_sign_ins"], **named)
+
+    async def _require_not_logged_out(
+        self, tx: Transaction, tenant: TenantId, issuer: str, handoff: SignInHandoff
+    ) -> None:
+        named = {"tenant": tenant, "issuer": issuer}
+        await tx.one(self._sql["be_waited_for"], **named)
+        its = {"session": handoff.session, "issued": handoff.issued, "user": handoff.user}
+        if await tx.one(self._sql["logged_out"], **named, **its) is not None:
+            raise SignedOutThere
 
     async def log_out(self, tx: Transaction, tenant: TenantId, said: ProviderLogout) -> list[UserId]:
         """End the logins that a provider means, access tokens included; whose they were."""

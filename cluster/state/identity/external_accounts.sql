@@ -67,15 +67,15 @@ for share of g
 on conflict (group_id, user_id) do nothing;
 
 -- keep_handoff: A code for whoever can show what its challenge was made of.
-insert into sign_in_handoffs (hash, tenant_id, user_id, challenge, provider, expires_at, provider_session)
-values (%(hash)s, %(tenant)s, %(user)s, %(challenge)s, %(provider)s, %(expires)s, %(session)s);
+insert into sign_in_handoffs (hash, tenant_id, user_id, challenge, provider, expires_at, provider_session, issued_at)
+values (%(hash)s, %(tenant)s, %(user)s, %(challenge)s, %(provider)s, %(expires)s, %(session)s, %(issued)s);
 
 -- sweep_handoffs: Codes that ran out.
 delete from sign_in_handoffs where tenant_id = %(tenant)s and expires_at < %(now)s;
 
 -- spend_handoff: The code works once, whether what is shown with it is right or not.
 delete from sign_in_handoffs where hash = %(hash)s and tenant_id = %(tenant)s
-returning user_id, challenge, provider, expires_at, provider_session;
+returning user_id, challenge, provider, expires_at, provider_session, issued_at;
 
 -- follow: A login that ends with the provider's session that it came from, or with the link to the provider; none where
 -- they are linked no more.
@@ -83,6 +83,28 @@ insert into provider_sessions (family, tenant_id, user_id, issuer, session, bega
 select %(family)s, x.tenant_id, x.user_id, x.issuer, %(session)s, %(now)s from external_accounts x
 where x.tenant_id = %(tenant)s and x.user_id = %(user)s and x.issuer = %(issuer)s
 for share of x;
+
+-- note_logout: A provider's word that somebody has signed out there, for sign-ins on their way.
+insert into provider_logouts (tenant_id, issuer, session, subject, made_at, told_at)
+values (%(tenant)s, %(issuer)s, %(session)s, %(subject)s, %(made)s, %(now)s);
+
+-- sweep_logouts: Words from before any sign-in that is still on its way.
+delete from provider_logouts where tenant_id = %(tenant)s and told_at < %(now)s - interval '1 hour';
+
+-- wait_for_sign_ins: Until every sign-in that has not seen the word is kept or followed.
+select pg_advisory_xact_lock(hashtextextended('aos.provider_logout.' || %(tenant)s || %(issuer)s, 0));
+
+-- be_waited_for: Whoever tells of a sign-out waits until this sign-in is kept or followed.
+select pg_advisory_xact_lock_shared(hashtextextended('aos.provider_logout.' || %(tenant)s || %(issuer)s, 0));
+
+-- logged_out: Whether the provider has said that a session has ended, since it gave the ID token of a sign-in by it.
+select l.made_at from provider_logouts l
+where l.tenant_id = %(tenant)s and l.issuer = %(issuer)s and l.made_at >= %(issued)s
+  and (l.session = '' or l.session = %(session)s)
+  and (l.subject = '' or exists (
+      select from external_accounts x where x.tenant_id = l.tenant_id and x.user_id = %(user)s
+        and x.issuer = l.issuer and x.subject = l.subject))
+limit 1;
 
 -- sweep_followed: Logins of which no token is left.
 delete from provider_sessions p where p.tenant_id = %(tenant)s and p.user_id = %(user)s

@@ -7,7 +7,7 @@ from cluster.basics.errors import Forbidden, Permanent
 from cluster.basics.scope import Scope, TenantId
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
 from cluster.state.identity.groups import GroupNameTaken, GroupStore
-from cluster.state.identity.provisioned_people import AttributeQuery
+from cluster.state.identity.provisioned_people import AttributeQuery, LocalAdministrator
 
 PROVIDER = "scim"
 
@@ -79,13 +79,20 @@ class ProvisionedGroupStore(SqlStore, queries="provisioned_groups.sql"):
         await tx.run(self._sql["set_attributes"], tenant=tenant, group=row["id"], **named)
 
     async def require_people(self, tx: Transaction, tenant: TenantId, users: Sequence[str]) -> None:
-        """Raises UnknownMember: one of these is nobody of the tenant."""
+        """Whether SCIM may put these into a group.
+
+        Raises:
+            UnknownMember: one of these is nobody of the tenant.
+            LocalAdministrator: one administers something by an administrator's own hand.
+        """
         known: set[str] = set()
         if all(_is_uuid(user) for user in users):
             rows = await tx.all(self._sql["known_people"], tenant=tenant, users=list(users))
             known = {str(row["id"]) for row in rows}
         if missing := [user for user in users if user not in known]:
             raise UnknownMember(missing[0][:80])
+        if (found := await tx.one(self._sql["local_admins"], tenant=tenant, users=list(users))) is not None:
+            raise LocalAdministrator(str(found["email"]))
 
     async def change_members(
         self, tx: Transaction, tenant: TenantId, group: str, joining: Sequence[str], leaving: Sequence[str]

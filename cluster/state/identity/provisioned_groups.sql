@@ -65,16 +65,30 @@ update groups set provider = %(provider)s where id = %(group)s and tenant_id = %
 select u.id from users u left join scim_people p on p.user_id = u.id and p.tenant_id = u.tenant_id
 where u.tenant_id = %(tenant)s and u.id = any(%(users)s::uuid[]) and (p.deleted_at is null or not u.disabled);
 
+-- local_admins: Of these people one who administers something by an administrator's own hand.
+select u.email from users u
+where u.tenant_id = %(tenant)s and u.id = any(%(users)s::uuid[])
+  and ((u.role = 'admin' and u.provider is null) or exists (
+      select from memberships m where m.user_id = u.id and m.tenant_id = u.tenant_id
+        and m.role = 'admin' and m.provider is null))
+order by u.email limit 1;
+
 -- add_members: People belong to the group by SCIM from now on, also those who did by another provider, which takes that
 -- away no more; who does by hand still does.
 insert into group_members (group_id, tenant_id, user_id, provider)
 select %(group)s, %(tenant)s, id, 'scim' from unnest(%(users)s::uuid[]) id
 on conflict (group_id, user_id) do update set provider = 'scim' where group_members.provider <> 'scim';
 
--- remove_members: People belong to the group no more, unless an administrator has said so.
-delete from group_members
-where group_id = %(group)s and tenant_id = %(tenant)s and user_id = any(%(users)s::uuid[]) and provider is not null
-returning user_id;
+-- remove_members: People belong to the group no more, unless an administrator has said so; whoever administers by hand
+-- loses what SCIM gave and nothing else.
+delete from group_members g
+where g.group_id = %(group)s and g.tenant_id = %(tenant)s and g.user_id = any(%(users)s::uuid[])
+  and (g.provider = 'scim' or (g.provider is not null and not exists (
+      select from users u where u.id = g.user_id and u.tenant_id = g.tenant_id
+        and ((u.role = 'admin' and u.provider is null) or exists (
+            select from memberships m where m.user_id = u.id and m.tenant_id = u.tenant_id
+              and m.role = 'admin' and m.provider is null)))))
+returning g.user_id;
 
 -- touch: The moment of the last change.
 update groups set updated_at = clock_timestamp() where id = %(group)s and tenant_id = %(tenant)s;

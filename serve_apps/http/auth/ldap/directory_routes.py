@@ -108,7 +108,7 @@ async def login_by_directory(body: DirectoryLogin, request: Request, parts: Its)
 
 async def _follow_link(parts: AppDependencies, issuer: str, tx: Transaction, member: WorkspaceMember) -> None:
     """The login ends with the link to the directory."""
-    await parts.external.follow(tx, member, issuer, "", parts.clock())
+    await parts.external.follow(tx, member, issuer, None, parts.clock())
 
 
 async def _signed_in(

@@ -1,7 +1,7 @@
 """Verification of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from joserfc.jwk import KeySet
@@ -27,8 +27,9 @@ def verify_logout_token(token: str, keys: KeySet, provider: OidcProvider, now: f
     wrong = wrong_origin(claims, provider.issuer, provider.client_id) or wrong_time(claims, now) or _wrong(claims)
     if wrong is not None:
         raise SignInRefused(wrong)
-    at = datetime.fromtimestamp(claims["iat"] + LEEWAY_SECONDS, UTC)
-    return ProviderLogout(provider.name, provider.issuer, str(claims.get("sub", "")), str(claims.get("sid", "")), at)
+    made, room = datetime.fromtimestamp(claims["iat"], UTC), timedelta(seconds=LEEWAY_SECONDS)
+    whose = (str(claims.get("sub", "")), str(claims.get("sid", "")))
+    return ProviderLogout(provider.name, provider.issuer, *whose, made + room, made)
 
 
 def _wrong(claims: Mapping[str, Any]) -> str | None:

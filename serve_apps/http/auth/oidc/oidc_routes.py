@@ -1,7 +1,7 @@
 """Signing in by a provider: off to it, back from it, and the code that whoever asked redeems for tokens."""
 
 import secrets
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated, Literal
 from urllib.parse import urlencode
@@ -187,6 +187,7 @@ async def backchannel_logout(
         await parts.throttle.check(address)
         await parts.throttle.failed(address)
         raise LogoutRefused(str(refused)) from refused
+    await parts.external.note_logout(tenant, said, parts.clock())
     async with parts.database.transaction(Scope(tenant, NO_WORKSPACE)) as tx:
         for user in await parts.external.log_out(tx, tenant, said):
             scope = Scope(tenant, NO_WORKSPACE, user=user)
@@ -201,7 +202,7 @@ async def _follow_provider(
     if client is None:  # it is declared no more: nobody would tell of a sign-out there
         return
     issuer = client.provider.issuer
-    await parts.external.follow(tx, member, issuer, handoff.session, parts.clock())
+    await parts.external.follow(tx, member, issuer, handoff, parts.clock())
 
 
 async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: TenantId, code: str, iss: str) -> str:
@@ -219,8 +220,9 @@ async def _accept(parts: AppDependencies, attempt: SignInAttempt, tenant: Tenant
         found = await admit(parts, tx, tenant, of, person, rights)
         ends = now + timedelta(seconds=HANDOFF_SECONDS)
         there = claims["sid"] if is_name(claims.get("sid")) else ""
-        handoff = SignInHandoff(secret_hash(ours), found.user, attempt.challenge, of.name, ends, there)
-        await parts.external.keep(tx, tenant, handoff, now)
+        issued = datetime.fromtimestamp(claims["iat"], UTC)
+        handoff = SignInHandoff(secret_hash(ours), found.user, attempt.challenge, of.name, ends, there, issued)
+        await parts.external.keep(tx, tenant, of.issuer, handoff, now)
     if not found.granted:
         raise NothingGranted  # what they had is gone
     return ours

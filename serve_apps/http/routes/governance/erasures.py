@@ -30,7 +30,10 @@ class ErasureBody(RequestBody):
 
 
 class ErasureView(BaseModel):
-    """One erasure. `counts` are rows by place; `finds` is what the probe found afterwards, null before it has ended."""
+    """One erasure. `counts` are rows by place; `finds` is what the probe found afterwards, null before it has ended.
+
+    `gone` of `expected` documents or people went so far, those that came out of an archive included.
+    """
 
     id: UUID | None
     kind: SubjectKind
@@ -39,6 +42,8 @@ class ErasureView(BaseModel):
     asked_by: UUID | None
     asked_at: datetime | None
     counts: dict[str, int]
+    expected: int
+    gone: int
     done: bool
     finished_at: datetime | None
     finds: int | None
@@ -101,6 +106,8 @@ async def erase(body: ErasureBody, me: Me, parts: Its, dry_run: DryRun = False) 
             asked_by=None,
             asked_at=None,
             counts={place: count for place, count in target.counts.items() if count},
+            expected=len(target.subjects),
+            gone=0,
             done=False,
             finished_at=None,
             finds=None,
@@ -154,6 +161,8 @@ def _view(case: Erasure) -> ErasureView:
         asked_by=UUID(case.asked_by),
         asked_at=case.asked_at,
         counts=dict(case.counts),
+        expected=len(case.documents),
+        gone=case.gone,
         done=case.receipt is not None,
         finished_at=case.finished_at,
         finds=None if case.receipt is None else case.receipt["probe"]["finds"],

@@ -59,9 +59,7 @@ async def delete_workspace(workspace_id: UUID, me: Me, parts: Its, confirm: Name
         raise YouAreHere
     contents = await parts.erasure.contents(me.scope, str(workspace_id))
     if _is_confirmed(confirm, contents.name):
-        await parts.erasure.erase_workspace(me.tenant, contents)
-        async with parts.database.transaction(me.scope) as tx:
-            await parts.audit.record(tx, me.scope, "workspace.delete", contents.id, detail=_audit_counts([contents]))
+        await parts.erasure.erase_workspace(me.scope, contents)
     return Erased(
         id=workspace_id, name=contents.name, deleted=confirm is not None, workspaces=_workspace_shapes([contents])
     )
@@ -76,11 +74,7 @@ async def delete_tenant(tenant_id: UUID, me: Me, parts: Its, confirm: Named = No
     id_ = str(tenant_id)
     name, workspaces = await parts.erasure.below(me.scope, id_)
     if _is_confirmed(confirm, name):
-        await parts.erasure.erase_tenant(id_, workspaces)
-        async with parts.database.transaction(me.scope) as tx:
-            await parts.audit.record(
-                tx, me.scope, "tenant.delete", id_, detail={"name": name, **_audit_counts(workspaces)}
-            )
+        await parts.erasure.erase_tenant(me.scope, id_, name, workspaces)
     return Erased(id=tenant_id, name=name, deleted=confirm is not None, workspaces=_workspace_shapes(workspaces))
 
 
@@ -92,8 +86,3 @@ def _is_confirmed(confirm: str | None, name: str) -> bool:
 
 def _workspace_shapes(workspaces: list[WorkspaceInventory]) -> list[WorkspaceContents]:
     return [WorkspaceContents.model_validate(one, from_attributes=True) for one in workspaces]
-
-
-def _audit_counts(workspaces: list[WorkspaceInventory]) -> dict[str, object]:
-    names = [one.name for one in workspaces]
-    return {"workspaces": names[:100], "documents": sum(one.documents for one in workspaces)}
