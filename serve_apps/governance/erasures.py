@@ -118,8 +118,11 @@ class DataErasure:
 
     async def _told_again(self, scope: Scope, asked: ErasureRequest) -> Erasure | None:
         """The ended one of the same subjects, none of which is there; whatever is there is erased anew."""
+        ended = await self.store.ended(scope, asked.kind, asked.subjects)
+        if ended is None:
+            return None
         there = await self._eraser(asked.kind).back(_as_system(scope), asked.subjects, datetime.max.replace(tzinfo=UTC))
-        return None if there else await self.store.ended(scope, asked.kind, asked.subjects)
+        return None if there else ended
 
     async def look(self, scope: Scope, erasure: str) -> ProbeReport:
         """Look again for what an erasure erased. Raises NotFound."""
