@@ -23,6 +23,7 @@ from serve_apps.http.routes.agents import (
     answers,
     approvals,
     chat,
+    oauth_connections,
     packages,
     remote_skills,
     runs,
@@ -75,7 +76,7 @@ from serve_apps.http.tracing import TracingMiddleware
 _ROUTES = (
     *(health, login_routes, oidc_routes, directory_routes, accounts, groups, limits, deletion),
     *(erasures, holds, retention),
-    *(agents, trials, packages, remote_skills, skills, connections, credentials),
+    *(agents, trials, packages, remote_skills, skills, connections, credentials, oauth_connections),
     *(
         search,
         ocr_languages,

@@ -38,7 +38,7 @@ def add_credential(
     context: CommandContext,
     name: Annotated[str, typer.Argument(help="What agents and bindings call it.")],
     type_: Annotated[
-        str, typer.Argument(metavar="TYPE", help="ssh, http_basic, bearer_token, db_dsn, api_key, custom.")
+        str, typer.Argument(metavar="TYPE", help="ssh, http_basic, bearer_token, db_dsn, api_key, custom, oauth.")
     ],
     fields: Annotated[
         list[str] | None, typer.Option("--set", help="FIELD=VALUE that is no secret; repeatable.")

@@ -32,6 +32,7 @@ LABELS: Final[Mapping[str, str]] = {
     "db_dsn": "Database address",
     "api_key": "API key",
     "custom": "Anything else",
+    "oauth": "OAuth: people connect their own accounts",
 }
 LONG: Final = frozenset({"private_key", "known_hosts"})
 SECRET, OPEN = "secret:", "open:"
