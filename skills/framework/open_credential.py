@@ -41,7 +41,7 @@ class VaultOpener:
         ships: Callable[[Manifest], bool] = builtin.is_shipped,
         people: PersonTokens | None = None,
     ) -> None:
-        """`clock` gives the moment, with a time zone; `ships` tells what came with this program; `people` have tokens."""
+        """`clock` gives the moment; `ships` tells what came with this program; `people` have tokens of their own."""
         self._people = people
         self._db, self._audit, self._vault, self._clock, self._ships = database, audit, vault, clock, ships
         self._sql = load_queries(QUERIES)

@@ -1,4 +1,4 @@
-"""The authorization server of a service: as its credential says, or as the service itself tells (RFC 9728, RFC 8414)."""
+"""The authorization server of a service: as its credential says, or the service itself (RFC 9728, RFC 8414)."""
 
 import json
 import re

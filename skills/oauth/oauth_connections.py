@@ -1,4 +1,4 @@
-"""People's connections: begun, finished, used, refreshed once at a time, ended; tokens are sealed and never given out."""
+"""Connections of people: begun, finished, used, refreshed one at a time, ended; tokens are sealed."""
 
 import json
 import secrets
