@@ -10,12 +10,13 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
+from cluster.basics.errors import NotFound
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.oidc.sign_in_flow import checked_return
 from serve_apps.http.auth.permissions import OWN, PUBLIC, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import RequestBody, Text
-from skills.oauth.oauth_connections import ATTEMPT_SECONDS, ConnectionRefused
+from skills.oauth.oauth_connections import ATTEMPT_SECONDS
 
 router = APIRouter(route_class=GuardedRoute, tags=["credentials"])
 
@@ -23,6 +24,13 @@ AUDIENCE = "aos-oauth-state"
 CONSOLE_PATH = "/console/connections/back"
 PATH = "/api/oauth/connections"
 Told = Annotated[str, Query(max_length=4096)]
+
+
+class NothingBegun(NotFound):
+    """No connection was begun that this could answer."""
+
+    code = "oauth_nothing_begun"
+    fix = "Begin again: /console/connections, or `aos credentials connect`."
 
 
 class OAuthConnection(BaseModel):
@@ -102,7 +110,7 @@ async def oauth_callback(
     """Where an authorization server sends browsers back; whoever has begun the connection completes it."""
     content = parts.tokens.unseal(AUDIENCE, state, parts.clock())
     if content is None or content.get("of") != str(credential_id):
-        raise ConnectionRefused("it answers nothing that was begun here, or too late")
+        raise NothingBegun("it answers nothing that was begun here, or too late")
     brought = {"of": str(credential_id), "state": state, "code": code, "error": error[:100], "iss": iss}
     told = urlencode({name: value for name, value in brought.items() if value})
     headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}  # the code stands in the address
