@@ -11,7 +11,7 @@ from uuid import uuid4
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import AosError, NotFound, Permanent, Unauthenticated
+from cluster.basics.errors import AosError, Forbidden, NotFound, Permanent
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
 from cluster.state.canonical_json import json_digest
@@ -38,7 +38,7 @@ class NotConnected(Permanent):
     code, status = "oauth_not_connected", 409
 
 
-class ConnectionRefused(Unauthenticated):
+class ConnectionRefused(Forbidden):
     """The authorization server's answer was not accepted."""
 
     code = "oauth_refused"

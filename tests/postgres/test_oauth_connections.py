@@ -269,12 +269,12 @@ async def test_cv_06_a_state_is_good_once_and_for_one_person(house: House) -> No
     assert (await house.complete(told, thief)).json()["code"] == "oauth_refused"
     assert await house.state(thief) == "none" and len(house.server.forms) == 0
     assert (await house.complete(told)).status_code == 204, "whoever begun it is not robbed of it"
-    assert (await house.complete(told)).status_code == 401
+    assert (await house.complete(told)).status_code == 403
     late = await house.come_back(house.server.consent(await house.begin()))
     house.clock.now += timedelta(seconds=601)
     house.me = await house.api.sign_in(house.office.emails[Role.VIEWER])
-    assert (await house.complete(late)).status_code == 401
-    assert (await house.complete({"state": "made up", "code": "c"})).status_code == 401
+    assert (await house.complete(late)).status_code == 403
+    assert (await house.complete({"state": "made up", "code": "c"})).status_code == 403
     for state in ("made up", late["state"]):
         query = urlencode({"state": state, "code": "c"})
         assert (await house.api.client.get(f"{PATH}/{house.credential}/callback?{query}")).status_code == 404

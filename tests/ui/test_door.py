@@ -244,11 +244,13 @@ UNUSED = {"state": "none", "scope": None, "expires_at": None, "connected_at": No
 
 
 def connecting(request: httpx.Request) -> httpx.Response:
+    if request.url.path == "/api/workspaces":
+        return httpx.Response(200, json={"items": [{"id": "w1", "name": "Alpha", "role": "operator"}]})
     if request.method == "GET":
         return httpx.Response(200, json={"items": [CONNECTION | UNUSED]})
     if request.url.path.endswith("/complete"):
         known = b"state-1" in request.content
-        return httpx.Response(204) if known else httpx.Response(401, json={"code": "oauth_refused", "title": "No."})
+        return httpx.Response(204) if known else httpx.Response(403, json={"code": "oauth_refused", "title": "No."})
     if request.method == "POST":
         return httpx.Response(201, json={"authorization_url": "https://login.example/authorize?state=state-1"})
     return httpx.Response(200, json={"revoked": True})
@@ -274,7 +276,7 @@ async def test_cv_06_an_account_is_connected_and_disconnected_in_the_console() -
 async def test_cv_06_a_connection_that_is_not_ones_own_is_refused_with_a_card() -> None:
     console, id_ = Console(api=connecting), CONNECTION["id"]
     stolen = await console.client.get(f"/connections/finish?of={id_}&state=other&code=c")
-    assert stolen.status_code == 401 and "No." in stolen.text
+    assert stolen.status_code == 403 and "No." in stolen.text
     refused = await console.client.get(f"/connections/finish?of={id_}&state=state-1&error=access_denied")
     assert refused.status_code == 403 and "did not agree" in refused.text
     foreign = await console.client.post("/connections/connect", data={"id": id_}, headers={"origin": "http://evil.ex"})

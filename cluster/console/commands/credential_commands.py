@@ -100,7 +100,7 @@ def remove_credential(context: CommandContext, credential: Which, as_json: AsJso
 @credentials.command("connections")
 def list_connections(context: CommandContext, as_json: AsJson = False) -> None:
     """What you can connect with your own account, and your state. Example: aos credentials connections --json"""
-    context.obj.print_items(CONNECTIONS, ("id", "name", "base_url", "state", "connected_at"), as_json)
+    context.obj.print_items(CONNECTIONS, ("id", "name", "base_url", "state", "redirect_uri"), as_json)
 
 
 @credentials.command("connect")
@@ -115,7 +115,8 @@ def connect(context: CommandContext, credential: Which, as_json: AsJson = False)
     def begin(back: str) -> str:
         return str(api.request("POST", path, json={"return_to": back})["authorization_url"])
 
-    brought = browser_answer(begin, lambda address: context.obj.aside(f"Agree here: {address}"))
+    # Beside the answer, which may be JSON.
+    brought = browser_answer(begin, lambda address: typer.echo(f"Agree here: {address}", err=True))
     api.request("POST", f"{path}/complete", json={name: brought.get(name, "") for name in ("state", "code", "iss")})
     context.obj.plain({"id": found["id"], "status": "connected"}, as_json, f"Connected {found['name']}.")
 

@@ -119,7 +119,7 @@ async def oauth_callback(
 
 @router.post(f"{PATH}/{{credential_id}}/complete", status_code=204, dependencies=[OWN])
 async def complete_connection(credential_id: UUID, body: CompleteRequest, me: Me, parts: Its) -> Response:
-    """Redeem what the browser brought back. 401 where somebody else began it, or it was used already."""
+    """Redeem what the browser brought back. 403 where somebody else began it, or it was used already."""
     uri = _redirect_uri(parts, credential_id)
     await parts.oauth.complete(me.scope, str(credential_id), body.state, body.code, body.iss, uri)
     return Response(status_code=204)
