@@ -4,7 +4,7 @@ import json
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import quote, urlencode
 
 from cluster.basics.errors import AosError, Permanent
@@ -92,17 +92,19 @@ class TokenClient:
 
 def _read_tokens(reply: HttpReply) -> OAuthTokens:
     found = _json_object(reply)
-    access, refresh = found.get("access_token"), found.get("refresh_token") or ""
-    if not _is_token(access) or (refresh and not _is_token(refresh)):
+    access, refresh = found.get("access_token"), found.get("refresh_token") or None
+    if not _is_token(access) or not (refresh is None or _is_token(refresh)):
         raise ServiceGarbled("the answer has no access_token that could be sent")
     if str(found.get("token_type", "bearer")).lower() != "bearer":
         raise ServiceGarbled("the answer has a token that is no bearer token")
     seconds, scope = found.get("expires_in"), found.get("scope")
     known = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < 1e9
-    return OAuthTokens(access, refresh, seconds if known else None, scope[:1_000] if isinstance(scope, str) else "")
+    return OAuthTokens(
+        access, refresh or "", seconds if known else None, scope[:1_000] if isinstance(scope, str) else ""
+    )
 
 
-def _is_token(value: object) -> bool:
+def _is_token(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and 0 < len(value) <= LONGEST and value.isascii() and value.isprintable()
 
 

@@ -47,7 +47,7 @@ def mcp_tools(
     where: JSON = {"url": first} if first.startswith(("http://", "https://")) else {"command": first, "args": rest}
     body = {**where, "prefix": prefix, "add": add} | ({} if credential is None else {"credential": credential})
     if agent is not None:
-        body["agent_id"] = context.obj.find_id("/api/agents", agent)
+        body["agent_id"] = context.obj.require_id("/api/agents", agent, "agent", "GET /api/agents lists them.")
     found = context.obj.api.request("POST", "/api/skills/mcp:discover", json=body)
     rows = [{**one, "description": one["problem"] or one["description"]} for one in found["items"]]
     context.obj.print(found, as_json, printing.rows_table(rows, COLUMNS))
