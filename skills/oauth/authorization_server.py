@@ -73,8 +73,8 @@ async def find_server(way: GuardedHttpClient, fields: Mapping[str, str]) -> Auth
     Raises NoAuthorizationServer: there is none; AosError: those of `GuardedHttpClient.send`.
     """
     if fields.get("authorize_url") and fields.get("token_url"):
-        revoke_url, issuer, resource = (fields.get(name, "") for name in ("revoke_url", "issuer", "resource"))
-        return AuthorizationServer(fields["authorize_url"], fields["token_url"], revoke_url, issuer, resource=resource)
+        revoke_url, name_, audience = (fields.get(name, "") for name in ("revoke_url", "issuer", "resource"))
+        return AuthorizationServer(fields["authorize_url"], fields["token_url"], revoke_url, name_, resource=audience)
     if issuer := fields.get("issuer"):
         return await _server_of(way, issuer, fields.get("resource", ""))
     metadata = await _resource_metadata(way, fields["base_url"])
