@@ -73,9 +73,11 @@ class VaultOpener:
             await self._audit.denied(scope, OPEN, need.skill, detail | {"why": error.detail})
             raise
         register_opened(secret)
-        if secret.type is CredentialType.OAUTH and self._people is not None:
-            return await self._people.open(scope, found.credential.id, secret, refused)
-        return secret
+        if secret.type is not CredentialType.OAUTH:
+            return secret
+        if self._people is None:
+            raise CredentialMissing(f"{secret.name} is connected by people, and none are known here")
+        return await self._people.open(scope, found.credential.id, secret, refused)
 
     async def _discover_credential(
         self, tx: Transaction, scope: Scope, need: CredentialRequest

@@ -1,5 +1,6 @@
 """Connections of people: begun, finished, used, refreshed one at a time, ended; tokens are sealed."""
 
+import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping
@@ -67,6 +68,7 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
         """`way` leads to authorization servers; `clock` gives the moment, with a time zone."""
         super().__init__(database)
         self._audit, self._vault, self._way, self._clock = audit, vault, way, clock
+        self._renewals: dict[tuple[str | None, ...], asyncio.Task[_Kept]] = {}
 
     async def of_person(self, scope: Scope) -> list[Row]:
         """What the workspace can be connected to, and how far this person is: `none`, `connected` or `ended`."""
@@ -161,7 +163,25 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
         kept = self._kept(scope, rows[0] if rows else None, client)
         if self._is_good(rows[0], kept, refused):
             return _token_of(client, kept)
-        ended: GrantEnded | None = None
+        return _token_of(client, await self._join_renewal(scope, credential, client, refused))
+
+    async def _join_renewal(self, scope: Scope, credential: str, client: Secret, refused: str | None) -> _Kept:
+        """One renewal for all who wait in this process; it goes on when they go away, or its tokens would be lost."""
+        key = scope.tenant, scope.workspace, scope.user, credential, refused
+        task = self._renewals.get(key)
+        if task is None:
+            task = self._renewals[key] = asyncio.create_task(self._renew(scope, credential, client, refused))
+
+            def forget(done: asyncio.Task[_Kept]) -> None:
+                del self._renewals[key]
+                if not done.cancelled():
+                    done.exception()  # whoever still waits is told; where nobody does, it is nobody's
+
+            task.add_done_callback(forget)
+        return await asyncio.shield(task)
+
+    async def _renew(self, scope: Scope, credential: str, client: Secret, refused: str | None) -> _Kept:
+        values = {"user": scope.user, "credential": credential, **scope.keys}
         # The row is locked while the server is asked, for ten seconds at most: of two that refresh at once the second
         # would use a refresh token that the first has used up, and servers end a connection for that (RFC 9700, 4.14).
         async with self._db.transaction(scope) as tx:
@@ -169,15 +189,12 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
             kept = self._kept(scope, row, client)
             assert row is not None  # `_kept` has said so
             if self._is_good(row, kept, refused):
-                return _token_of(client, kept)
+                return kept
             try:
-                kept = await self._refresh(tx, scope, str(row["id"]), kept, client)
-            except GrantEnded as error:
-                ended = error
+                return await self._refresh(tx, scope, str(row["id"]), kept, client)
+            except GrantEnded:
                 await tx.run(self._sql["renew"], id=row["id"], sealed=None, expires_at=None, **scope.keys)
-        if ended is not None:
-            raise _not_connected(client, "has ended") from ended
-        return _token_of(client, kept)
+        raise _not_connected(client, "has ended")
 
     async def _refresh(self, tx: Transaction, scope: Scope, id_: str, kept: _Kept, client: Secret) -> _Kept:
         if not kept.refresh:
@@ -220,7 +237,8 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
         if refused is not None:
             return kept.access != refused
         ends: datetime | None = row["expires_at"]
-        return ends is None or ends > self._clock() + timedelta(seconds=EARLY_SECONDS)
+        early = timedelta(seconds=EARLY_SECONDS if kept.refresh else 0)
+        return ends is None or ends > self._clock() + early
 
     def _sealed_row(self, scope: Scope, id_: str, kept: _Kept, tokens: OAuthTokens) -> dict[str, Any]:
         ends = None if tokens.seconds is None else self._clock() + timedelta(seconds=tokens.seconds)

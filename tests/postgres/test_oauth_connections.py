@@ -233,6 +233,31 @@ async def test_cv_06_two_replicas_use_a_refresh_token_once(house: House, app_dsn
     assert [form["grant_type"] for form in house.server.forms].count("refresh_token") == 1
 
 
+async def test_cv_06_a_call_that_is_given_up_loses_no_refresh_token(house: House) -> None:
+    """CV-06: the server has used the old one up: the new one is stored, whoever still waits for it."""
+    await house.connect()
+    house.clock.now += timedelta(hours=2)
+    house.server.delay = 0.5
+    manifest = Manifest("whoami", "Who.", Kind.HTTP, credential=CredentialType.OAUTH)
+    call = ToolInvocation(house.scope, None, "k", {})
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(house.opener().open(call, manifest), 0.2)
+    assert (await house.opener().open(call, manifest))["token"] in house.server.access
+    assert [form["grant_type"] for form in house.server.forms].count("refresh_token") == 1
+
+
+async def test_cv_06_without_a_refresh_token_it_lasts_until_it_lapses(house: House) -> None:
+    given = {"access_token": "access-canary-0", "token_type": "Bearer", "expires_in": 90}
+    house.server.access["access-canary-0"] = house.server.mcp_url
+    house.server.reply = lambda: JSONResponse(given)
+    await house.connect()
+    house.clock.now += timedelta(seconds=89)
+    assert (await house.whoami())["status"] == 200
+    house.clock.now += timedelta(seconds=2)
+    with pytest.raises(NotConnected, match="has ended"):
+        await house.whoami()
+
+
 async def test_cv_06_a_connection_that_the_server_has_ended_says_so(house: House) -> None:
     """CV-06: `invalid_grant` marks it; the tokens are gone, and it can be connected anew."""
     await house.connect()
