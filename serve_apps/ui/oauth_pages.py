@@ -36,15 +36,16 @@ def oauth_routes(console: ConsoleContext) -> APIRouter:
     async def connections(request: Request) -> Response:
         return await _list_page(console.api(request))
 
-    @router.post("/connections/connect")
-    async def connect(request: Request, id: Id = "") -> Response:
+    # By a link: what a form leads to may only be the console (its CSP). The session's cookie is strict, so no other
+    # site has a browser begin anything.
+    @router.get("/connections/away")
+    async def away(request: Request, id: str = "") -> Response:
         api = console.api(request)
         try:
             begun = await api.post(_address(id), {"return_to": "console"})
         except ApiProblem as problem:
             return await _list_page(api, problem.told)
-        # A page that leads on, and no redirect: forms of the console lead to the console only (its CSP).
-        return leading_on(begun["authorization_url"], f"Go on to {urlsplit(begun['authorization_url']).hostname}")
+        return redirect_to(begun["authorization_url"])
 
     @router.get("/connections/back")
     async def back(request: Request) -> Response:
@@ -94,11 +95,12 @@ async def _list_page(api: SessionApi, told: ProblemReport | None = None) -> Resp
 def _row(one: Record) -> tuple[SafeHtml | str, ...]:
     text, colour = STATES[one["state"]]
     since = format_moment(one["connected_at"]) if one["connected_at"] else "–"
-    acts = [_button("connect", "Connect" if one["state"] == "none" else "Connect again", one["id"])]
-    acts += [] if one["state"] == "none" else [_button("disconnect", "Disconnect", one["id"])]
+    label = "Connect" if one["state"] == "none" else "Connect again"
+    acts = [tag("a", label, href=f"{PREFIX}/connections/away?id={quote(one['id'], safe='')}")]
+    acts += [] if one["state"] == "none" else [_disconnect_button(one["id"])]
     return one["name"], urlsplit(one["base_url"]).netloc, state_badge(text, colour), since, join_html(*acts)
 
 
-def _button(act: str, label: str, id_: str) -> SafeHtml:
+def _disconnect_button(id_: str) -> SafeHtml:
     hidden = tag("input", type="hidden", name="id", value=id_)
-    return tag("form", hidden, tag("button", label), method="post", action=f"{PREFIX}/connections/{act}")
+    return tag("form", hidden, tag("button", "Disconnect"), method="post", action=f"{PREFIX}/connections/disconnect")

@@ -154,8 +154,7 @@ def build_container(
     connections file is wrong.
     """
     endpoints = resolve_endpoints(settings)
-    database = _database(settings, endpoints.postgres)
-    redis = _redis_client(endpoints.redis)
+    database, redis = _database(settings, endpoints.postgres), _redis_client(endpoints.redis)
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, vault = AuditLog(database), vault_of(settings.models.vault_key, settings.state_dir)
     of_all = load_connections(settings.models.connections_file, settings.llm)
@@ -172,12 +171,11 @@ def build_container(
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
     helpers = ModelHelpers(ASSISTANT.name, of_all)
     cached = build_caching(settings, database, redis, embedder, search, answerer, moments, helpers)
-    tables = TableWorkbench(TableStore(database))
+    tables, governance = TableWorkbench(TableStore(database)), build_governance(database, vault)
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
     oauth = build_oauth_connections(settings, database, audit, vault, _utc_now)
     opener, sandbox = VaultOpener(database, audit, vault, _utc_now, people=oauth), Sandbox(settings.sandbox)
     around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables, extractor)
-    governance = build_governance(database, vault)
     return Container(
         database=database,
         redis=redis,

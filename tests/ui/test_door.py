@@ -261,8 +261,8 @@ async def test_cv_06_an_account_is_connected_and_disconnected_in_the_console() -
     console, id_ = Console(api=connecting), CONNECTION["id"]
     shown = (await console.client.get("/connections")).text
     assert "notes &lt;b&gt;" in shown and "not yet" in shown and "notes.example" in shown and "Disconnect" not in shown
-    away = await console.client.post("/connections/connect", data={"id": id_})
-    assert "0;url=https://login.example/authorize?state=state-1" in away.text and "login.example" in away.text
+    away = await console.client.get(f"/connections/away?id={id_}")
+    assert (away.status_code, away.headers["location"]) == (303, "https://login.example/authorize?state=state-1")
     query = f"of={id_}&state=state-1&code=c"
     back = await console.client.get(f"/connections/back?{query}", headers={"cookie": ""})
     assert back.status_code == 200 and "/console/connections/finish?of=" in back.text
@@ -279,7 +279,9 @@ async def test_cv_06_a_connection_that_is_not_ones_own_is_refused_with_a_card() 
     assert stolen.status_code == 403 and "No." in stolen.text
     refused = await console.client.get(f"/connections/finish?of={id_}&state=state-1&error=access_denied")
     assert refused.status_code == 403 and "did not agree" in refused.text
-    foreign = await console.client.post("/connections/connect", data={"id": id_}, headers={"origin": "http://evil.ex"})
+    foreign = await console.client.post(
+        "/connections/disconnect", data={"id": id_}, headers={"origin": "http://evil.ex"}
+    )
     assert foreign.status_code == 403
     console.client.cookies.clear()
     for path in ("/connections", f"/connections/finish?of={id_}&state=state-1&code=c"):
