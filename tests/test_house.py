@@ -123,6 +123,10 @@ BEHAVIOURS = {
     "Secrets are redacted from what a skill prints": "skills/framework/redaction.py::SecretRedactor",
     "The order in which an agent's model connections are tried": "cluster/models/routing/fallback_order.py::plan_route",
     "Credentials are sealed at rest": "cluster/state/vault.py::Vault",
+    "A person connects a service with their own account by OAuth, and agents use it as them": (
+        "skills/oauth/oauth_connections.py::OAuthConnections"
+    ),
+    "The authorization server of an MCP server is discovered": ("skills/oauth/authorization_server.py::find_server"),
     "The audit log is a chain of hashes": "cluster/state/audit.py::AuditLog",
     "The program starts its own Postgres and Valkey": "cluster/state/db/embedded.py::start_servers",
     "Parts that no longer answer are noticed and ended": "cluster/health_rounds.py::LivenessRounds",

@@ -61,6 +61,36 @@ class _Landing:
         return Handler
 
 
+def browser_answer(
+    address_of: Callable[[str], str],
+    say: Callable[[str], None],
+    *,
+    open_browser: Callable[[str], object] = webbrowser.open,
+    wait_seconds: float = WAIT_SECONDS,
+) -> dict[str, str]:
+    """What a browser brings back that was sent off.
+
+    Args:
+        address_of: where to send it, by the address at which it comes back.
+        say: is told that address, for whoever has the browser elsewhere on this machine.
+
+    Raises NoBrowserAnswer: it did not come, or with an error.
+    """
+    landing = _Landing()
+    with HTTPServer(("127.0.0.1", 0), landing.handler()) as server:
+        address = address_of(f"http://127.0.0.1:{server.server_port}{PATH}")
+        say(address)
+        # Some browsers come back to us only once they are closed.
+        threading.Thread(target=open_browser, args=(address,), daemon=True).start()
+        end = monotonic() + wait_seconds
+        while not landing.brought and (left := end - monotonic()) > 0:
+            server.timeout = left
+            server.handle_request()
+    if "code" not in landing.brought:
+        raise NoBrowserAnswer(landing.brought.get("error", "")[:100])
+    return landing.brought
+
+
 def sign_in_by_browser(
     url: str,
     start: str,
@@ -80,18 +110,12 @@ def sign_in_by_browser(
     """
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # costs what every other command would wait for
 
-    landing, verifier = _Landing(), secrets.token_urlsafe(48)
+    verifier = secrets.token_urlsafe(48)
     challenge = create_s256_code_challenge(verifier)
-    with HTTPServer(("127.0.0.1", 0), landing.handler()) as server:
-        back = f"http://127.0.0.1:{server.server_port}{PATH}"
-        address = f"{url}{start}?{urlencode({'challenge': challenge, 'return_to': back})}"
-        say(address)
-        # Some browsers come back to us only once they are closed.
-        threading.Thread(target=open_browser, args=(address,), daemon=True).start()
-        end = monotonic() + wait_seconds
-        while not landing.brought and (left := end - monotonic()) > 0:
-            server.timeout = left
-            server.handle_request()
-    if "code" not in landing.brought:
-        raise NoBrowserAnswer(landing.brought.get("error", "")[:100])
-    return BrowserSignIn(landing.brought["code"], verifier)
+    brought = browser_answer(
+        lambda back: f"{url}{start}?{urlencode({'challenge': challenge, 'return_to': back})}",
+        say,
+        open_browser=open_browser,
+        wait_seconds=wait_seconds,
+    )
+    return BrowserSignIn(brought["code"], verifier)

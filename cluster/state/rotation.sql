@@ -29,6 +29,17 @@ update run_secrets set sealed = %(fresh)s where id = %(id)s and sealed = %(befor
 -- count_run_secrets: As for credentials.
 select count(*) as total, count(*) filter (where substring(sealed from 2 for 8) <> %(key)s) as old from run_secrets;
 
+-- oauth_connections: Envelopes of people's tokens; an ended connection has none.
+select id, tenant_id, workspace_id, sealed from oauth_connections
+where substring(sealed from 2 for 8) <> %(key)s and id > %(after)s::uuid order by id limit %(most)s;
+
+-- reseal_oauth_connections: As for credentials.
+update oauth_connections set sealed = %(fresh)s where id = %(id)s and sealed = %(before)s;
+
+-- count_oauth_connections: As for credentials.
+select count(*) as total, count(*) filter (where substring(sealed from 2 for 8) <> %(key)s) as old
+from oauth_connections where sealed is not null;
+
 -- system_settings: The settings that are secrets.
 select key, value from system_settings where jsonb_typeof(value) = 'object' and value ? 'sealed' order by key;
 

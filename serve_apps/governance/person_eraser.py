@@ -22,11 +22,13 @@ from serve_apps.governance.workspace_eraser import StillWorking
 _IN_WORKSPACE: Final = (
     *("feedback", "answer_citations", "answers", "facts", "events", "event_streams", "run_steps", "approvals"),
     *("messages", "session_summaries", "episodes", "runs", "credentials", "sessions"),
+    *("oauth_attempts", "oauth_connections"),
 )
 _OF_TENANT: Final = (
     *("memberships", "refresh_tokens", "api_keys", "external_accounts", "group_members", "sign_in_handoffs"),
     *("schedules", "scim_people", "provider_sessions", "rate_limits"),
 )
+_NAMING_USERS: Final = ("sessions", "runs", "answers", "facts", "run_feedback", "oauth_attempts", "oauth_connections")
 _OWNER: Final = {
     "users": "id",
     "schedules": "owner_id",
@@ -120,7 +122,7 @@ class PersonEraser:
             async with self._db.transaction(inside) as tx:
                 for table, column in _people_columns():
                     counts[table] += int((await tx.only(_count_of(table, column), **named))["total"])
-                for table in ("sessions", "runs", "answers", "facts", "run_feedback"):
+                for table in _NAMING_USERS:
                     counts[table] += int((await tx.only(_count_of(table, "user_id"), **named))["total"])
                 for query, table in (("readers", "documents"), ("folder_readers", "folder_readers")):
                     for row in await tx.all(self._sql[query], workspace=inside.workspace):

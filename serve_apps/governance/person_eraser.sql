@@ -87,6 +87,12 @@ delete from runs where workspace_id = %(workspace)s and id in (
 delete from credentials where workspace_id = %(workspace)s and context_id in (
     select id from sessions where user_id = any(%(users)s::uuid[]) and workspace_id = %(workspace)s);
 
+-- delete_oauth_attempts: Connections that they have begun.
+delete from oauth_attempts where workspace_id = %(workspace)s and user_id = any(%(users)s::uuid[]);
+
+-- delete_oauth_connections: Their tokens for services.
+delete from oauth_connections where workspace_id = %(workspace)s and user_id = any(%(users)s::uuid[]);
+
 -- delete_sessions: Their conversations.
 delete from sessions where workspace_id = %(workspace)s and user_id = any(%(users)s::uuid[]);
 

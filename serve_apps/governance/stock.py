@@ -120,6 +120,7 @@ STOCK: Final = MappingProxyType(
             Holding.PERSON,
             *("users", "memberships", "refresh_tokens", "api_keys", "external_accounts", "group_members"),
             *("sign_in_handoffs", "scim_people", "provider_sessions", "rate_limits"),
+            *("oauth_attempts", "oauth_connections"),
         ),
         **{place.table: StockEntry(Holding.RECORD) for place in RECORDS},
         **_entries(Holding.RECORD, "run_secrets"),  # sealed; they go with their run

@@ -23,6 +23,7 @@ from serve_apps.http.routes.agents import (
     answers,
     approvals,
     chat,
+    oauth_connections,
     packages,
     remote_skills,
     runs,
@@ -87,7 +88,7 @@ _ROUTES = (
         deletion,
     ),
     *(erasures, holds, retention),
-    *(agents, trials, packages, remote_skills, skills, connections, credentials),
+    *(agents, trials, packages, remote_skills, skills, connections, credentials, oauth_connections),
     *(
         search,
         ocr_languages,

@@ -68,6 +68,7 @@ from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from skills.framework.credential_store import CredentialStore
 from skills.framework.dependencies import SkillDependencies
 from skills.framework.skill_store import SkillStore
+from skills.oauth.oauth_connections import OAuthConnections
 
 
 def few_exports() -> AdmissionQueue:
@@ -124,6 +125,7 @@ class AppDependencies:
     embedder: Embedder
     connections: ConnectionStore
     credentials: CredentialStore
+    oauth: OAuthConnections
     switchboard: ModelResolver
     orchestrator: TurnOrchestrator
     runs: RunQueries

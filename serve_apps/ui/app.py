@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import FileResponse
 
 from configs.sections import ConsoleSettings
-from serve_apps.ui import now, pictures, provider_sign_in, sign_in
+from serve_apps.ui import now, oauth_pages, pictures, provider_sign_in, sign_in
 from serve_apps.ui.agents.page import PAGE as AGENTS
 from serve_apps.ui.chat.page import PAGE as CHAT
 from serve_apps.ui.documents.page import PAGE as DOCUMENTS
@@ -66,7 +66,7 @@ def create_console(
     blocks = draw_console(console)
     app = FastAPI(title=f"{NAME} console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     doors = sign_in.sign_in_routes(console, knock), provider_sign_in.provider_routes(console, knock)
-    for router in (*doors, pictures.picture_routes(console), _asset_routes()):
+    for router in (*doors, oauth_pages.oauth_routes(console), pictures.picture_routes(console), _asset_routes()):
         app.include_router(router)
     gr.mount_gradio_app(
         app,

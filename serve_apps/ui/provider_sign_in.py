@@ -74,15 +74,16 @@ def provider_routes(console: ConsoleContext, door: SignInClient) -> APIRouter:
         console.sessions.end(request.cookies.get(COOKIE))
         key, _ = console.sessions.begin(email, grant)
         # A page that leads on, and no redirect: on a way that began at another site the new cookie would not be sent.
-        answer = set_session_cookie(request, _leading_on(next_), key, console.sessions.seconds)
+        answer = set_session_cookie(request, leading_on(next_, "Go on to the console"), key, console.sessions.seconds)
         answer.delete_cookie(SSO_COOKIE, path=f"{PREFIX}/sso", httponly=True, samesite="lax")
         return answer
 
     return router
 
 
-def _leading_on(where: str) -> Response:
+def leading_on(where: str, label: str) -> Response:
+    """A page that sends the browser on by itself, as by a link of ours."""
     head = tag("head", tag("meta", charset="utf-8"), tag("meta", http_equiv="refresh", content=f"0;url={where}"))
-    body = tag("body", tag("a", "Go on to the console", href=where))
+    body = tag("body", tag("a", label, href=where))
     document = join_html(SafeHtml("<!doctype html>"), tag("html", head, body, lang="en"))
     return HTMLResponse(document, headers={"Cache-Control": "no-store"})

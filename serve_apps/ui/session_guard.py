@@ -16,7 +16,9 @@ from serve_apps.ui.kit.page import PREFIX, ConsoleContext, ConsolePage
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import ConsoleSession, Role
 
-OPEN: Final = frozenset({"/sign-in", "/sso", "/sso/start", "/console.css", "/console.js", "/icon.svg"})
+OPEN: Final = frozenset(
+    {"/sign-in", "/sso", "/sso/start", "/connections/back", "/console.css", "/console.js", "/icon.svg"}
+)
 WHILE_CHANGING: Final = OPEN | {"/password", "/sign-out"}
 SAFE: Final = frozenset({"GET", "HEAD"})
 EVENTS: Final = "/gradio_api/"

@@ -141,7 +141,7 @@ def sign_in_page(
         for one in providers
         if one.kind == "oidc"
     ]
-    return _form_page("Sign in", "Your organisation's documents, agents and their runs.", told, join_html(form, *links))
+    return form_page("Sign in", "Your organisation's documents, agents and their runs.", told, join_html(form, *links))
 
 
 def _directory_choice(directories: Sequence[SignInProvider], chosen: str | None) -> SafeHtml:
@@ -164,10 +164,10 @@ def _password_form(session: ConsoleSession | None, next_: str, told: ProblemRepo
     )
     if forced:
         about = "The first password was only for the first time. Choose one that nobody else knows."
-        return _form_page("Choose your password", about, told, form)
+        return form_page("Choose your password", about, told, form)
     about = "Every other session of yours ends with it at once. API keys go on: revoke those that you do not know."
     back = tag("p", tag("a", "Keep the present one", href=return_address(next_)))
-    return _form_page("Change your password", about, told, join_html(form, back))
+    return form_page("Change your password", about, told, join_html(form, back))
 
 
 def _door_form(path: str, next_: str, send: str, *inside: SafeHtml) -> SafeHtml:
@@ -181,7 +181,8 @@ def _form_field(label: str, name: str, type_: str, autocomplete: str, value: str
     return tag("label", tag("span", label), box)
 
 
-def _form_page(title: str, about: str, told: ProblemReport | None, form: SafeHtml) -> Response:
+def form_page(title: str, about: str, told: ProblemReport | None, form: SafeHtml) -> Response:
+    """A small page of our own, with the card of a problem where there is one."""
     head = join_html(
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),

@@ -86,13 +86,14 @@ from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from serve_apps.wiring.cache import CachedRetrieval, ClockSources, ModelHelpers, build_caching
 from serve_apps.wiring.governance import build_governance
 from serve_apps.wiring.search import RoutedWriter, search_of
-from serve_apps.wiring.skills import base_tools, build_skill_guard
+from serve_apps.wiring.skills import base_tools, build_oauth_connections, build_skill_guard
 from skills.framework.catalogue import ToolCatalog
 from skills.framework.credential_store import CredentialStore
 from skills.framework.open_credential import VaultOpener
 from skills.framework.redaction import guard_output
 from skills.framework.skill_guard import SkillGuard
 from skills.framework.skill_store import SkillStore
+from skills.oauth.oauth_connections import OAuthConnections
 from skills.sandbox.fence import Sandbox
 
 _log = logging.getLogger("aos.agents")
@@ -117,6 +118,7 @@ class Container:
     episodic: EpisodicMemory
     connections: ConnectionStore
     keyring: CredentialStore
+    oauth: OAuthConnections
     switchboard: ModelResolver
     governance: GovernanceParts
     runs: RunLedger
@@ -152,8 +154,7 @@ def build_container(
     connections file is wrong.
     """
     endpoints = resolve_endpoints(settings)
-    database = _database(settings, endpoints.postgres)
-    redis = _redis_client(endpoints.redis)
+    database, redis = _database(settings, endpoints.postgres), _redis_client(endpoints.redis)
     models = model_clients(egress_of(settings.models.allow, settings.http.host))
     audit, vault = AuditLog(database), vault_of(settings.models.vault_key, settings.state_dir)
     of_all = load_connections(settings.models.connections_file, settings.llm)
@@ -172,7 +173,8 @@ def build_container(
     cached = build_caching(settings, database, redis, embedder, search, answerer, _clock_sources(), helpers, shows)
     tables = TableWorkbench(TableStore(database))
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
-    opener, sandbox = VaultOpener(database, audit, vault, _utc_now), Sandbox(settings.sandbox)
+    oauth = build_oauth_connections(settings, database, audit, vault, _utc_now)
+    opener, sandbox = VaultOpener(database, audit, vault, _utc_now, people=oauth), Sandbox(settings.sandbox)
     around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables, extractor)
     return Container(
         database=database,
@@ -187,6 +189,7 @@ def build_container(
         episodic=episodic,
         connections=connections,
         keyring=CredentialStore(database, vault),
+        oauth=oauth,
         switchboard=switchboard,
         governance=governance,
         runs=RunLedger(database, governance.seals),

@@ -218,6 +218,7 @@ def _shared_parts(base: Container) -> dict[str, Any]:
         "agent_store": base.agents,
         "connections": base.connections,
         "credentials": base.keyring,
+        "oauth": base.oauth,
         "switchboard": base.switchboard,
         "conversations": base.conversations,
         "memory": base.memory,

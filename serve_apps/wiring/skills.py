@@ -1,8 +1,12 @@
 """Wiring of skills in this process, built from settings: documents, secrets, a sandbox, the audit trail."""
 
+from collections.abc import Callable
+from datetime import datetime
+
 from cluster.basics.addresses import resolve_host
 from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database
+from cluster.state.vault import Vault
 from configs.sections import Settings
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
@@ -18,6 +22,8 @@ from skills.framework.catalogue import ToolCatalog
 from skills.framework.dependencies import CredentialOpener, ScriptRunner, SkillDependencies
 from skills.framework.manifest import Kind
 from skills.framework.skill_guard import SkillGuard
+from skills.http_client.fetch import GuardedHttpClient
+from skills.oauth.oauth_connections import MOST_BYTES, REQUEST_SECONDS, OAuthConnections
 
 
 def build_skill_guard(
@@ -46,6 +52,14 @@ def build_skill_guard(
         fields=AgentFields(extractor),
     )
     return SkillGuard(ground, AuditTrail(database, audit))
+
+
+def build_oauth_connections(
+    settings: Settings, database: Database, audit: AuditLog, vault: Vault, clock: Callable[[], datetime]
+) -> OAuthConnections:
+    """People's connections; authorization servers are asked by the same allow-list as skills are."""
+    way = GuardedHttpClient(settings.agents.http_allow, resolve_host, REQUEST_SECONDS, MOST_BYTES)
+    return OAuthConnections(database, audit, vault, way, clock)
 
 
 def base_tools(around: SkillGuard) -> ToolCatalog:

@@ -49,6 +49,7 @@ class CredentialFields:
     secret: tuple[str, ...] = ()  # those that are sealed
     open: tuple[str, ...] = ()  # those that may be shown
     needs: tuple[tuple[str, ...], ...] = ()  # groups of names; of each group one has to be given
+    may_be_open: bool = False  # it is one without a secret, too
 
 
 # Any other field may be given as well; without a place here it is sealed, unless it was given in `extra`.
@@ -64,6 +65,12 @@ SORTS: Mapping[CredentialType, CredentialFields] = MappingProxyType(
         CredentialType.DB_DSN: CredentialFields(("dsn",), (), (("dsn",),)),
         CredentialType.API_KEY: CredentialFields(("key",)),
         CredentialType.CUSTOM: CredentialFields(),
+        CredentialType.OAUTH: CredentialFields(
+            ("client_secret",),
+            ("client_id", "base_url", "scope", "issuer", "authorize_url", TOKEN_URL, "revoke_url", "resource"),
+            (("client_id",), ("base_url",)),
+            may_be_open=True,
+        ),
     }
 )
 
@@ -158,7 +165,7 @@ def divide_fields(type_: CredentialType, values: Mapping[str, Any], extra: Mappi
     missing = [" or ".join(group) for group in sort.needs if not any(given.get(name) for name in group)]
     if missing:
         raise BadCredential(f"a credential of type {type_} needs {', '.join(missing)}")
-    if not any(sealed.values()):
+    if not any(sealed.values()) and not sort.may_be_open:
         raise BadCredential("there is no secret in it", fix="Put the secret fields into `values`.")
     return CredentialContent(sealed, shown)
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import Permanent
+from cluster.basics.scope import Scope
 from configs.sections_skills import SkillSettings
 from skills.framework.contract import Tool, ToolInvocation
 from skills.framework.manifest import CredentialType, Manifest
@@ -60,12 +61,24 @@ class Secret(Mapping[str, str]):
 class CredentialOpener(Protocol):
     """Opens the one credential that a call is entitled to."""
 
-    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest, refused: str | None = None) -> Secret:
         """The secret of the type that the manifest names, discovered in three tiers.
+
+        `refused`: a token of oauth that the service has just not taken; another one comes in its place.
 
         Raises:
             CredentialMissing: the agent has none of this type.
             AmbiguousCredential: several fit; the detail names them.
+        """
+
+
+class PersonTokens(Protocol):
+    """Tokens of the person for whom a call is made."""
+
+    async def open(self, scope: Scope, credential: str, client: Secret, refused: str | None = None) -> Secret:
+        """A token by a credential of type oauth, by its id; `client` is what it opens to.
+
+        Raises AosError: by name: they are not connected, or the authorization server does not give one.
         """
 
 

@@ -80,6 +80,7 @@ class CredentialType(StrEnum):
     DB_DSN = "db_dsn"  # dsn
     API_KEY = "api_key"  # key, and what else the service wants
     CUSTOM = "custom"  # anything
+    OAUTH = "oauth"  # a client of an authorization server; the tokens are those of whoever calls
 
 
 @dataclass(frozen=True, slots=True)

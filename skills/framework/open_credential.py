@@ -21,7 +21,7 @@ from skills.framework.credentials import (
     DiscoveredCredential,
     discover_credential,
 )
-from skills.framework.dependencies import CredentialMissing, Secret
+from skills.framework.dependencies import CredentialMissing, PersonTokens, Secret
 from skills.framework.frozen_skill import skill_fingerprint
 from skills.framework.manifest import CredentialType, Manifest
 from skills.framework.redaction import register_opened
@@ -39,18 +39,21 @@ class VaultOpener:
         vault: Vault,
         clock: Callable[[], datetime],
         ships: Callable[[Manifest], bool] = builtin.is_shipped,
+        people: PersonTokens | None = None,
     ) -> None:
-        """`clock` gives the moment, with a time zone; `ships` tells what came with this program."""
+        """`clock` gives the moment; `ships` tells what came with this program; `people` have tokens of their own."""
+        self._people = people
         self._db, self._audit, self._vault, self._clock, self._ships = database, audit, vault, clock, ships
         self._sql = load_queries(QUERIES)
 
-    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest, refused: str | None = None) -> Secret:
         """See `CredentialOpener`. What is opened is known to whoever watches the call (`redaction.watching`).
 
         Raises:
             CredentialMissing, AmbiguousCredential: none, or several.
             CredentialForbidden: not for this agent, skill or role; it is in the trail.
             Sealed: the vault has not the key that it was sealed with.
+            AosError: those of `PersonTokens.open`.
         """
         if manifest.credential is None:
             raise CredentialMissing(f"{manifest.name} does not say which type of credential it needs", fix="")
@@ -64,12 +67,17 @@ class VaultOpener:
                 found = await self._discover_credential(tx, scope, need)
                 secret = await self._open_secret(tx, scope, found.credential)
                 told = detail | {"name": found.credential.name, "tier": found.tier}
+                told |= {} if refused is None else {"renewed": True}
                 await self._audit.record(tx, scope, OPEN, found.credential.id, detail=told)
         except CredentialForbidden as error:
             await self._audit.denied(scope, OPEN, need.skill, detail | {"why": error.detail})
             raise
         register_opened(secret)
-        return secret
+        if secret.type is not CredentialType.OAUTH:
+            return secret
+        if self._people is None:
+            raise CredentialMissing(f"{secret.name} is connected by people, and none are known here")
+        return await self._people.open(scope, found.credential.id, secret, refused)
 
     async def _discover_credential(
         self, tx: Transaction, scope: Scope, need: CredentialRequest

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict
 from cluster.basics.errors import AosError, Invalid
 from skills.framework.contract import ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
-from skills.framework.manifest import BadManifest, Manifest
+from skills.framework.manifest import BadManifest, CredentialType, Manifest
 from skills.framework.redaction import redact_secrets
 from skills.http_client import template
 from skills.http_client.fetch import GuardedHttpClient, HttpReply, OutboundRequest
-from skills.http_client.http_answer import raise_refusal
+from skills.http_client.http_answer import TokenRejected, raise_refusal
 from skills.http_client.login import TokenEndpoint, check_entrusted, check_origin, fetch_token, is_client
 from skills.http_client.login import credential_headers as login_headers
 from skills.http_client.template import hole_names, plain_text
@@ -75,10 +75,17 @@ class HttpService:
         if self._manifest.credential is None:
             return await self._send_request(call, request, None)
         secret = await self._ground.credentials.open(call, self._manifest)
+        opened = [secret]
         try:
-            return await self._send_request(call, request, secret)
+            try:
+                return await self._send_request(call, request, secret)
+            except TokenRejected:
+                if secret.type is not CredentialType.OAUTH:
+                    raise
+            opened.append(await self._ground.credentials.open(call, self._manifest, secret["token"]))
+            return await self._send_request(call, request, opened[-1])
         except AosError as error:
-            error.detail = redact_secrets(error.detail, [secret])
+            error.detail = redact_secrets(error.detail, opened)
             error.args = (error.detail or error.title,)
             raise error from None
 

@@ -25,6 +25,10 @@ class ServiceDenied(Permanent):
     fix = "Check the credential that is bound to this skill, and what it may do there."
 
 
+class TokenRejected(ServiceDenied):
+    """The service does not know who calls: nothing was done."""
+
+
 class ServiceNotFound(Permanent):
     """The service has no such thing."""
 
@@ -120,7 +124,9 @@ def error_text(reply: HttpReply) -> str:
 
 
 def _failure_class(status: int, reads: bool) -> type[AosError]:
-    if status in (401, 403, 407):
+    if status == 401:
+        return TokenRejected
+    if status in (403, 407):
         return ServiceDenied
     if status in (404, 410):
         return ServiceNotFound

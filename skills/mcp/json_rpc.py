@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import AosError, Invalid, TooLarge, Unavailable
 from skills.http_client.guard import RequestTarget, check_addresses, parse_target
-from skills.http_client.http_answer import ServiceBusy, ServiceDenied, ServiceFailed
+from skills.http_client.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, TokenRejected
 from skills.mcp.results import garbled_error
 
 MOST_BYTES = 8_000_000  # of one answer
@@ -115,7 +115,9 @@ class _Counted(httpx2.AsyncByteStream):
 
 def _status_error(status: int, host: str) -> AosError | None:
     """Error for a status about the caller or the server; others belong to the protocol."""
-    if status in (401, 403, 407):
+    if status == 401:
+        return TokenRejected(f"{host} answers {status}")
+    if status in (403, 407):
         return ServiceDenied(f"{host} answers {status}")
     if status == 429:
         return ServiceBusy(f"{host} answers {status}")

@@ -15,10 +15,10 @@ from cluster.basics.errors import AosError, Invalid
 from cluster.state.canonical_json import json_digest
 from skills.framework.contract import OutcomeUnknown, ToolInvocation
 from skills.framework.dependencies import Secret, SkillDependencies
-from skills.framework.manifest import Manifest, Risk
+from skills.framework.manifest import CredentialType, Manifest, Risk
 from skills.framework.mcp_connections import ConnectionContext, McpServer, ServerAway, ServerConnection
 from skills.http_client.fetch import GuardedHttpClient
-from skills.http_client.http_answer import ServiceGarbled
+from skills.http_client.http_answer import ServiceGarbled, TokenRejected
 from skills.http_client.login import check_entrusted, check_origin, fetch_token, is_client
 from skills.mcp.json_rpc import HttpMcpServer
 from skills.mcp.options import McpServerSpec
@@ -67,7 +67,7 @@ class McpSession:
                 sent = client.session.call_tool(tool, dict(call.arguments))
                 return result_json(await self._await_work(link, sent))
             except _Broken as broken:
-                if self._manifest.risk is Risk.READ:
+                if self._manifest.risk is Risk.READ or isinstance(broken.why, TokenRejected):
                     raise
                 told = broken.why.detail or broken.why.title
                 raise _Broken(OutcomeUnknown(f"{link.server.name}: {told}")) from None
@@ -77,8 +77,25 @@ class McpSession:
     async def _with_client(
         self, call: ToolInvocation, work: Callable[[ServerConnection, Client], Awaitable[T]], *, reads: bool
     ) -> T:
-        manifest, seconds = self._manifest, self._manifest.seconds
-        secret = None if manifest.credential is None else await self._ground.credentials.open(call, manifest)
+        manifest, opener = self._manifest, self._ground.credentials
+        secret = None if manifest.credential is None else await opener.open(call, manifest)
+        try:
+            return await self._with_secret(call, secret, work, reads=reads)
+        except TokenRejected:
+            if secret is None or secret.type is not CredentialType.OAUTH:
+                raise
+        secret = await opener.open(call, manifest, secret["token"])
+        return await self._with_secret(call, secret, work, reads=reads)
+
+    async def _with_secret(
+        self,
+        call: ToolInvocation,
+        secret: Secret | None,
+        work: Callable[[ServerConnection, Client], Awaitable[T]],
+        *,
+        reads: bool,
+    ) -> T:
+        seconds = self._manifest.seconds
         try:
             async with asyncio.timeout(seconds):
                 async with self._open_connection(call, secret, await self._login_headers(secret)) as (link, client):

@@ -20,7 +20,7 @@ class KeptSecrets:
     kept: Mapping[CredentialType, Mapping[str, str]] = field(default_factory=dict)
     opened: list[tuple[ToolInvocation, CredentialType]] = field(default_factory=list)
 
-    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest, refused: str | None = None) -> Secret:
         type_ = manifest.credential
         if type_ is None or type_ not in self.kept:
             raise CredentialMissing(f"{manifest.name} needs a credential of type {type_}")

@@ -18,6 +18,7 @@ import psycopg
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
+from cluster.basics.addresses import resolve_host
 from cluster.basics.scope import Role, Scope, TenantId, WorkspaceId
 from cluster.models.connections.configured import ConfiguredConnections
 from cluster.models.connections.connection_store import ConnectionStore
@@ -113,6 +114,8 @@ from serve_apps.retrieval.tables.table_workbench import TableWorkbench
 from serve_apps.wiring.governance import build_governance
 from skills.framework.credential_store import CredentialStore
 from skills.framework.skill_store import SkillStore
+from skills.http_client.fetch import GuardedHttpClient
+from skills.oauth.oauth_connections import MOST_BYTES, OAuthConnections
 from tests.fakes.crew import SHIPPED
 from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder
@@ -292,6 +295,9 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         embedder=embedder,
         connections=connections,
         credentials=CredentialStore(database, vault),
+        oauth=OAuthConnections(
+            database, AuditLog(database), vault, GuardedHttpClient((), resolve_host, 2.0, MOST_BYTES), moment
+        ),
         switchboard=switchboard,
         orchestrator=ScriptedOrchestrator(),
         runs=RunQueries(database),
@@ -310,7 +316,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         replays=ScriptedReplays(),
         policy=policy,
         tokens=tokens,
-        sign_in=SignInFlow((), None, tokens),
+        sign_in=SignInFlow((), "http://aos.test", tokens),
         directories={},
         scim=ScimProvisioning.over(database, ()),
         first_admin="admin@orchestrator.local",

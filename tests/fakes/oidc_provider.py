@@ -21,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 CLIENT_ID, CLIENT_SECRET = "aos", "a secret that only the two know"
 Claims = dict[str, Any]
@@ -156,11 +157,18 @@ def _base64(data: bytes) -> str:
 @contextmanager
 def running(provider: ScriptedProvider) -> Iterator[ScriptedProvider]:
     """The provider behind uvicorn on a free loopback port; its `url` is set."""
+    with served(Starlette(routes=provider.routes())) as url:
+        provider.url = url
+        yield provider
+
+
+@contextmanager
+def served(app: ASGIApp) -> Iterator[str]:
+    """The address of an application behind uvicorn on a free loopback port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         found.listen(64)
-        provider.url = f"http://127.0.0.1:{found.getsockname()[1]}"
-        config = uvicorn.Config(Starlette(routes=provider.routes()), log_level="error", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [found]}, daemon=True)
         thread.start()
@@ -168,7 +176,7 @@ def running(provider: ScriptedProvider) -> Iterator[ScriptedProvider]:
             while not server.started:
                 assert thread.is_alive(), "the provider did not start"
                 time.sleep(0.01)
-            yield provider
+            yield f"http://127.0.0.1:{found.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(10)

@@ -102,6 +102,23 @@ async def _member(room: CallRoom) -> Call:
     return Call()
 
 
+async def _oauth_credential(room: CallRoom) -> Call:
+    url = "http://127.0.0.1:9"
+    extra = {"client_id": "c", "base_url": url, "authorize_url": f"{url}/authorize", "token_url": f"{url}/token"}
+    wanted = {"name": uuid4().hex, "type": "oauth", "extra": extra}
+    return Call(values={"credential_id": await room.made("/api/credentials", wanted)})
+
+
+async def _connected(room: CallRoom) -> Call:
+    call, scope = await _oauth_credential(room), room.office.scope
+    room.sql(
+        "insert into oauth_connections (tenant_id, workspace_id, user_id, credential_id, settings, scope)"
+        " select %s, %s, id, %s, '', '' from users where email = %s",
+        *(scope.tenant, scope.workspace, call.values["credential_id"], room.office.emails[Role.ADMIN]),
+    )
+    return call
+
+
 async def _given_feedback(room: CallRoom) -> Call:
     await room.admin.post(f"/api/runs/{room.ids['run_id']}/feedback", json={"thumb": "up"})
     return Call()
@@ -262,6 +279,8 @@ CALLS: dict[str, Call | Prepared] = {
     "DELETE /api/agents/{agent_id}": _fresh_agent,
     "DELETE /api/groups/{group_id}/members/{user_id}": _member,
     "DELETE /api/runs/{run_id}/feedback": _given_feedback,
+    "DELETE /api/oauth/connections/{credential_id}": _connected,
+    "POST /api/oauth/connections/{credential_id}": _oauth_credential,
     "DELETE /api/sessions/{session_id}": _fresh_session,
     "DELETE /v1/agent/sessions/{session_id}": _fresh_session,
     "DELETE /api/skills/{skill_name}": _fresh_skill,
@@ -372,6 +391,7 @@ LINES_ELSEWHERE: dict[str, str] = {
     "POST /api/auth/login/ad": "it begins a session as /api/auth/login does; tests/postgres/test_ldap.py",
     "POST /api/auth/oidc/{provider}/backchannel-logout": "a line for each who is out; tests/postgres/test_oidc.py",
     "POST /api/auth/providers/{provider}/test": "it wants a provider to ask; tests/postgres/test_provider_tests.py",
+    "POST /api/oauth/connections/{credential_id}/complete": "a server is asked; test_oauth_connections.py",
     "POST /api/retention/run": "a line for what went in each workspace; tests/postgres/test_retention.py",
     "POST /api/erasures/replay": "a line for each erasure that is done again; tests/postgres/test_http_erasures.py",
     "POST /api/skills/mcp:discover": "a line where `add` finds something new; tests/postgres/test_mcp_server.py",

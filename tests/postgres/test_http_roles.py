@@ -23,6 +23,8 @@ VIEWER_MAY_POST = {
     "/api/tables/insights",
     "/api/tables/picture",
     "/api/auth/password",
+    "/api/oauth/connections/{credential_id}",
+    "/api/oauth/connections/{credential_id}/complete",
     "/api/chat/{agent_id}",
     "/api/v1/agents/process",
     "/v1/agent/chat",
@@ -95,6 +97,7 @@ def test_au_04_the_matrix_says_what_the_roles_mean() -> None:
     public = {path for (_, path), access in MATRIX.items() if access.public}
     by_provider = {f"/api/auth/oidc/{path}" for path in ("{provider}/start", "{provider}/callback", "redeem")}
     by_provider |= {"/api/auth/oidc/{provider}/backchannel-logout", "/.well-known/oauth-protected-resource/mcp"}
+    by_provider |= {"/api/oauth/connections/{credential_id}/callback"}
     assert public == {
         *("/health", "/docs", "/openapi.json", "/api/auth/login", "/api/auth/refresh", "/api/auth/logout"),
         *("/api/auth/providers", "/api/auth/login/ad", *by_provider),

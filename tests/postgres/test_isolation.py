@@ -271,6 +271,7 @@ BODIES: dict[str, Any] = {
     "PUT /api/data-governance/policies/{policy_id}": {**POLICY_OF_B, "version": 1},
     "POST /api/runs/{run_id}/unmask": {"reason": "somebody asked"},
     "POST /api/credentials/{credential_id}/bindings": {"skill": "any"},
+    "POST /api/oauth/connections/{credential_id}/complete": {"state": "s", "code": "c"},
     **{
         f"POST /api/{kind}/{{agent_id}}/academy/enrol": {"track": "integration", "quiz": QUIZ}
         for kind in ("agents", "universal-agents")
@@ -409,6 +410,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
             "/api/approvals",
             "/api/llm-connections",
             "/api/credentials",
+            "/api/oauth/connections",
             "/api/skills",
             "/api/scheduler/jobs",
             "/v1/models",
@@ -486,6 +488,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.approvals,
         parts.connections,
         parts.credentials,
+        parts.oauth,
         parts.skills,
         parts.schedules,
         parts.school._register,

@@ -43,7 +43,7 @@ from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, says
 class Refusing:
     """Opens nothing, and says for what it was asked."""
 
-    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest, refused: str | None = None) -> Secret:
         raise CredentialForbidden(f"{manifest.name}, agent {call.agent}")
 
 

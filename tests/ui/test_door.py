@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from serve_apps.ui import provider_sign_in, sign_in
+from serve_apps.ui import oauth_pages, provider_sign_in, sign_in
 from serve_apps.ui.kit.api import SignInClient
 from serve_apps.ui.kit.frame import frame_document
 from serve_apps.ui.kit.page import COOKIE, ConsoleContext, ConsolePage
@@ -48,6 +48,7 @@ class Console:
         inside = FastAPI()
         inside.include_router(sign_in.sign_in_routes(self.desk, self.knock))
         inside.include_router(provider_sign_in.provider_routes(self.desk, self.knock))
+        inside.include_router(oauth_pages.oauth_routes(self.desk))
         transport = httpx.ASGITransport(SessionGuard(app or inside, self.desk), client=(host, 4711))
         self.client = httpx.AsyncClient(
             transport=transport,
@@ -234,3 +235,56 @@ async def test_without_an_api_the_door_still_takes_passwords() -> None:
     console = Console(api=broken)
     console.client.cookies.clear()
     assert "Password" in (await console.client.get("/sign-in")).text
+
+
+CONNECTION = {
+    "id": "2b0c3f6e-55b1-4a0e-9d3f-0c2f7b1d9a11",
+    "name": "notes <b>",
+    "base_url": "https://notes.example/mcp",
+}
+UNUSED = {"state": "none", "scope": None, "expires_at": None, "connected_at": None, "redirect_uri": None}
+
+
+def connecting(request: httpx.Request) -> httpx.Response:
+    if request.url.path == "/api/workspaces":
+        return httpx.Response(200, json={"items": [{"id": "w1", "name": "Alpha", "role": "operator"}]})
+    if request.method == "GET":
+        return httpx.Response(200, json={"items": [CONNECTION | UNUSED]})
+    if request.url.path.endswith("/complete"):
+        known = b"state-1" in request.content
+        return httpx.Response(204) if known else httpx.Response(403, json={"code": "oauth_refused", "title": "No."})
+    if request.method == "POST":
+        return httpx.Response(201, json={"authorization_url": "https://login.example/authorize?state=state-1"})
+    return httpx.Response(200, json={"revoked": True})
+
+
+async def test_cv_06_an_account_is_connected_and_disconnected_in_the_console() -> None:
+    """CV-06: away by a page that leads on, back by one too, and the code does not stay in the address."""
+    console, id_ = Console(api=connecting), CONNECTION["id"]
+    shown = (await console.client.get("/connections")).text
+    assert "notes &lt;b&gt;" in shown and "not yet" in shown and "notes.example" in shown and "Disconnect" not in shown
+    away = await console.client.get(f"/connections/away?id={id_}")
+    assert (away.status_code, away.headers["location"]) == (303, "https://login.example/authorize?state=state-1")
+    query = f"of={id_}&state=state-1&code=c"
+    back = await console.client.get(f"/connections/back?{query}", headers={"cookie": ""})
+    assert back.status_code == 200 and "/console/connections/finish?of=" in back.text
+    done = await console.client.get(f"/connections/finish?{query}")
+    assert (done.status_code, done.headers["location"]) == (303, "/console/connections")
+    assert console.asked[-1].url.path == f"/api/oauth/connections/{id_}/complete"
+    gone = await console.client.post("/connections/disconnect", data={"id": id_})
+    assert gone.headers["location"] == "/console/connections" and console.asked[-1].method == "DELETE"
+
+
+async def test_cv_06_a_connection_that_is_not_ones_own_is_refused_with_a_card() -> None:
+    console, id_ = Console(api=connecting), CONNECTION["id"]
+    stolen = await console.client.get(f"/connections/finish?of={id_}&state=other&code=c")
+    assert stolen.status_code == 403 and "No." in stolen.text
+    refused = await console.client.get(f"/connections/finish?of={id_}&state=state-1&error=access_denied")
+    assert refused.status_code == 403 and "did not agree" in refused.text
+    foreign = await console.client.post(
+        "/connections/disconnect", data={"id": id_}, headers={"origin": "http://evil.ex"}
+    )
+    assert foreign.status_code == 403
+    console.client.cookies.clear()
+    for path in ("/connections", f"/connections/finish?of={id_}&state=state-1&code=c"):
+        assert (await console.client.get(path)).status_code == 401

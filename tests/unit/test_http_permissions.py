@@ -22,11 +22,15 @@ EXPECTED = {
         GET /api/auth/oidc/{provider}/start
         GET /api/auth/oidc/{provider}/callback
         POST /api/auth/oidc/redeem
+        GET /api/oauth/connections/{credential_id}/callback
         POST /api/auth/oidc/{provider}/backchannel-logout
         GET /.well-known/oauth-protected-resource/mcp
     """,
     "OWN": """
         POST /api/auth/password
+        POST /api/oauth/connections/{credential_id}
+        POST /api/oauth/connections/{credential_id}/complete
+        DELETE /api/oauth/connections/{credential_id}
     """,
     "TENANT": """
         GET /api/tenants
@@ -59,6 +63,7 @@ EXPECTED = {
     """,
     "READ": """
         GET /api/limits/mine
+        GET /api/oauth/connections
         GET /api/workspaces
         GET /api/agents
         GET /api/agents/{agent_id}

@@ -4,9 +4,11 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from base64 import urlsafe_b64encode
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
@@ -100,3 +102,33 @@ def test_login_by_a_directory_keeps_its_tokens(api: ApiServer, capsys: pytest.Ca
     assert run_command(["login", "--directory", "ad", "--email", "ann", "--password", "x"]) == 0
     assert "as ann@corp.example" in capsys.readouterr().out
     assert api.of("POST /api/auth/login/ad")[0].body == {"username": "ann", "password": "x", "directory": "ad"}
+
+
+def test_cv_06_an_account_is_connected_by_a_browser(api: ApiServer, tmp_path: Path) -> None:
+    """CV-06: `aos credentials connect` sends the browser off, takes it back, and completes with the own token."""
+    one = {"id": "id-1", "name": "notes", "base_url": "https://n.example", "state": "none", "connected_at": None}
+    path = "/api/oauth/connections"
+    begun = {"authorization_url": "http://login.example/authorize"}
+    api.answers |= {f"GET {path}": {"items": [one]}, f"POST {path}/id-1": (201, begun)}
+    api.answers |= {f"POST {path}/id-1/complete": {}, f"DELETE {path}/id-1": {"revoked": True}}
+    environment = {"PATH": "/usr/bin:/bin", "BROWSER": "/bin/true %s", "AOS_URL": api.url, "AOS_TOKEN": api.token}
+    environment |= {"AOS_STATE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "cluster.cli", "credentials"]
+    how: Any = {"env": environment, "cwd": ROOT, "text": True, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "connect", "notes", "--json"], **how) as connecting:
+        end = time.monotonic() + 60
+        while not api.of(f"POST {path}/id-1") and time.monotonic() < end:
+            time.sleep(0.05)
+        (began,) = api.of(f"POST {path}/id-1")
+        httpx.get(f"{began.body['return_to']}?of=id-1&state=s.1&code=c.1&iss=i")
+        out, err = connecting.communicate(timeout=60)
+    assert connecting.returncode == 0 and '"status": "connected"' in out, err
+    assert "http://login.example/authorize" in out + err
+    (completed,) = api.of(f"POST {path}/id-1/complete")
+    assert completed.body == {"state": "s.1", "code": "c.1", "iss": "i"}
+    done = subprocess.run([*command, "disconnect", "notes", "--json"], timeout=60, check=True, **how)
+    assert json.loads(done.stdout) == {"id": "id-1", "status": "disconnected", "revoked": True}
+    listed = subprocess.run([*command, "connections", "--json"], timeout=60, check=True, **how)
+    assert json.loads(listed.stdout)["items"] == [one]
+    unknown = subprocess.run([*command, "connect", "nothing"], timeout=60, check=False, **how)
+    assert unknown.returncode == 1 and "no connection nothing" in unknown.stdout + unknown.stderr

@@ -41,7 +41,7 @@ class OneSecret:
 
     values: Mapping[str, str]
 
-    async def open(self, call: ToolInvocation, manifest: Manifest) -> Secret:
+    async def open(self, call: ToolInvocation, manifest: Manifest, refused: str | None = None) -> Secret:
         assert manifest.credential is not None
         secret = Secret("kept", manifest.credential, self.values, frozenset({"base_url", "username"}))
         register_opened(secret)

@@ -12,8 +12,9 @@ from cluster.basics.errors import Conflict, Invalid, NotFound
 from cluster.console import printing
 from cluster.console.api import JSON
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.provider_login import browser_answer
 
-PATH = "/api/credentials"
+PATH, CONNECTIONS = "/api/credentials", "/api/oauth/connections"
 COLUMNS = ("id", "name", "type", "fields", "extra", "is_active", "bound", "bindings", "expires_at")
 MANY = 1000
 
@@ -38,7 +39,7 @@ def add_credential(
     context: CommandContext,
     name: Annotated[str, typer.Argument(help="What agents and bindings call it.")],
     type_: Annotated[
-        str, typer.Argument(metavar="TYPE", help="ssh, http_basic, bearer_token, db_dsn, api_key, custom.")
+        str, typer.Argument(metavar="TYPE", help="ssh, http_basic, bearer_token, db_dsn, api_key, custom, oauth.")
     ],
     fields: Annotated[
         list[str] | None, typer.Option("--set", help="FIELD=VALUE that is no secret; repeatable.")
@@ -94,6 +95,40 @@ def remove_credential(context: CommandContext, credential: Which, as_json: AsJso
     found = _find_by_ref(context.obj, PATH, credential, "credential")
     context.obj.api.request("DELETE", f"{PATH}/{quote(found['id'], safe='')}")
     context.obj.plain({"id": found["id"], "status": "removed"}, as_json, f"Removed {found['name']}.")
+
+
+@credentials.command("connections")
+def list_connections(context: CommandContext, as_json: AsJson = False) -> None:
+    """What you can connect with your own account, and your state. Example: aos credentials connections --json"""
+    context.obj.print_items(CONNECTIONS, ("id", "name", "base_url", "state", "redirect_uri"), as_json)
+
+
+@credentials.command("connect")
+def connect(context: CommandContext, credential: Which, as_json: AsJson = False) -> None:
+    """Connect your own account by a credential of type oauth; a browser opens.
+
+    Example: aos credentials connect notes
+    """
+    found = _find_by_ref(context.obj, CONNECTIONS, credential, "connection")
+    path, api = f"{CONNECTIONS}/{quote(found['id'], safe='')}", context.obj.api
+
+    def begin(back: str) -> str:
+        return str(api.request("POST", path, json={"return_to": back})["authorization_url"])
+
+    # Beside the answer, which may be JSON.
+    brought = browser_answer(begin, lambda address: typer.echo(f"Agree here: {address}", err=True))
+    api.request("POST", f"{path}/complete", json={name: brought.get(name, "") for name in ("state", "code", "iss")})
+    context.obj.plain({"id": found["id"], "status": "connected"}, as_json, f"Connected {found['name']}.")
+
+
+@credentials.command("disconnect")
+def disconnect(context: CommandContext, credential: Which, as_json: AsJson = False) -> None:
+    """Forget your own account there, and end its tokens. Example: aos credentials disconnect notes"""
+    found = _find_by_ref(context.obj, CONNECTIONS, credential, "connection")
+    ended = context.obj.api.request("DELETE", f"{CONNECTIONS}/{quote(found['id'], safe='')}")
+    said = "" if ended["revoked"] else " The service was not told: end it there as well."
+    body = {"id": found["id"], "status": "disconnected", **ended}
+    context.obj.plain(body, as_json, f"Disconnected {found['name']}.{said}")
 
 
 def _find_by_ref(session: CommandSession, path: str, ref: str, what: str) -> JSON:

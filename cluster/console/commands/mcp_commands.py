@@ -37,6 +37,7 @@ def mcp_tools(
     context: CommandContext,
     place: Annotated[list[str], typer.Argument(help="The server's URL; or, after --, a program with its arguments.")],
     credential: Annotated[str | None, typer.Option(help="Type of the credential that it needs.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Its config.credentials names the credential.")] = None,
     prefix: Annotated[str, typer.Option(help="Of the skills' names.")] = "",
     add: Annotated[bool, typer.Option("--add", help="Register them as skills of the workspace.")] = False,
     as_json: AsJson = False,
@@ -45,6 +46,8 @@ def mcp_tools(
     first, *rest = place
     where: JSON = {"url": first} if first.startswith(("http://", "https://")) else {"command": first, "args": rest}
     body = {**where, "prefix": prefix, "add": add} | ({} if credential is None else {"credential": credential})
+    if agent is not None:
+        body["agent_id"] = context.obj.require_id("/api/agents", agent, "agent", "GET /api/agents lists them.")
     found = context.obj.api.request("POST", "/api/skills/mcp:discover", json=body)
     rows = [{**one, "description": one["problem"] or one["description"]} for one in found["items"]]
     context.obj.print(found, as_json, printing.rows_table(rows, COLUMNS))

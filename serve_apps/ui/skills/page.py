@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import gradio as gr
 
-from serve_apps.ui.kit.blocks import page_heading, problem_card
+from serve_apps.ui.kit.blocks import link_to, page_heading, problem_card
 from serve_apps.ui.kit.html import SafeHtml
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part
+from serve_apps.ui.kit.page import PREFIX, QUIET, ConsoleContext, ConsolePage, html_part
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 from serve_apps.ui.skills import academy, bring, catalogue, trial
@@ -16,6 +16,7 @@ from serve_apps.ui.skills.write import SkillWorkbench
 GO: Final = "(to) => { if (to && to.startsWith('/console/')) location.assign(to); }"
 # Who is offered what: scripts are tried by developers, too; what they write is given to agents by operators.
 TABS: Final = {"catalogue": Role.VIEWER, "import": Role.OPERATOR, "write": Role.DEVELOPER, "academy": Role.VIEWER}
+CONNECTIONS: Final = f"{PREFIX}/connections"
 ABOUT: Final = "What agents can be given: what each skill does, what it may change, and what it needs."
 
 
@@ -57,7 +58,7 @@ def draw_skills_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
         asked = query.get("agent")
         tab = query.get("tab", "")
         return [
-            page_heading("Skills", ABOUT),
+            page_heading("Skills", ABOUT, link_to("Your connections", CONNECTIONS)),
             None,
             choices,
             hidden,

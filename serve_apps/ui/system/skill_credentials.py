@@ -32,6 +32,7 @@ LABELS: Final[Mapping[str, str]] = {
     "db_dsn": "Database address",
     "api_key": "API key",
     "custom": "Anything else",
+    "oauth": "OAuth: people connect their own accounts",
 }
 LONG: Final = frozenset({"private_key", "known_hosts"})
 SECRET, OPEN = "secret:", "open:"
@@ -154,6 +155,8 @@ def _credential_view(one: Credential, bound: Sequence[Record], admin: bool = Fal
         about = "Skills that need it are refused from then on. Its bindings go with it."
         delete = DELETE.confirmed("Delete …", about, "Delete", **id_)
         acts = tag("div", off if one["is_active"] else on, opened if one["bound"] else shut, delete, class_="aos-row")
+    if one["type"] == "oauth":
+        acts = join_html(link_to("Connect or disconnect your own account", "/console/connections"), acts)
     back = link_to("← All credentials", page_address("credentials"))
     who = titled_card("Who may use it", _binding_table(one, bound, admin))
     return join_html(back, titled_card(one["name"], known, acts), who)

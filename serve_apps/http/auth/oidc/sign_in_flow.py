@@ -44,6 +44,15 @@ class SignInAttempt:
     return_to: str
 
 
+def checked_return(return_to: str, console_path: str) -> str:
+    """Where a browser goes in the end. Raises Invalid: no browser may be sent to that address."""
+    where = console_path if return_to == CONSOLE else return_to
+    if where != console_path and not _LOOPBACK.fullmatch(where):
+        fix = f"Send `{CONSOLE}`, or a program's own address such as http://127.0.0.1:8400/."
+        raise Invalid("return_to is no place to send a browser to", fix=fix)
+    return where
+
+
 class SignInFlow:
     """Decides about sign-ins; keeps nothing but what it knows of the providers."""
 
@@ -78,18 +87,24 @@ class SignInFlow:
 
     def redirect_uri(self, name: str) -> str:
         """Where a provider sends browsers back: a place of its own for each, so that none answers for another."""
+        return self.own_address(f"/api/auth/oidc/{name}/callback")
+
+    @property
+    def has_address(self) -> bool:
+        """True where the product knows where browsers reach it."""
+        return self._public_url is not None
+
+    def own_address(self, path: str) -> str:
+        """The product's public address. Raises Invalid: nobody has said it."""
         if self._public_url is None:
             raise Invalid("auth.public_url is not set", fix="Set AOS_AUTH_PUBLIC_URL to where browsers reach this.")
-        return f"{self._public_url}/api/auth/oidc/{name}/callback"
+        return f"{self._public_url}{path}"
 
     def begin(self, provider: str, challenge: str, return_to: str) -> SignInAttempt:
         """Raises Invalid: the challenge is none, or no browser may be sent to that address."""
         if not _CHALLENGE.fullmatch(challenge):
             raise Invalid("challenge is not the S256 challenge of a verifier (RFC 7636)")
-        where = CONSOLE_PATH if return_to == CONSOLE else return_to
-        if where != CONSOLE_PATH and not _LOOPBACK.fullmatch(where):
-            fix = f"Send `{CONSOLE}`, or a program's own address such as http://127.0.0.1:8400/."
-            raise Invalid("return_to is no place to send a browser to", fix=fix)
+        where = checked_return(return_to, CONSOLE_PATH)
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         return SignInAttempt(provider, state, nonce, verifier, challenge, where)
 
