@@ -263,6 +263,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
         ("credentials", 4, 4, 4),
         ("llm_connections", 1, 1, 1),
         ("run_secrets", 0, 0, 0),
+        ("oauth_connections", 0, 0, 0),
         ("system_settings", 1, 1, 1),
     ]
     assert await envelopes(admin_dsn) == sealed
@@ -270,6 +271,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     assert [(one.old, one.resealed, one.failed) for one in done.values()] == [
         (4, 4, {}),
         (1, 1, {}),
+        (0, 0, {}),
         (0, 0, {}),
         (1, 1, {}),
     ]
