@@ -9,9 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
-
-from cluster.basics.errors import AosError, LegalHold
+from cluster.basics.errors import LegalHold
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.audit import AuditLog
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
@@ -19,6 +17,7 @@ from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from configs.sections_retention import RetentionSettings
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.members import MemberDocuments
+from serve_apps.governance.tenant_turns import TenantTurns
 
 log = logging.getLogger("aos.retention")
 
@@ -101,7 +100,7 @@ class RetentionRules:
         return (await self.periods(scope, None))[kind].days
 
 
-class RetentionProcess:
+class RetentionProcess(TenantTurns):
     """Deletes what is due, one tenant at a time; of all replicas one takes a tenant."""
 
     def __init__(
@@ -113,23 +112,13 @@ class RetentionProcess:
         every: timedelta,
     ) -> None:
         """`clock` gives the moment, with a time zone; `every` is the time between two turns of a tenant."""
+        super().__init__(log, LOOK_SECONDS)
         self._db, self._rules, self._blobs, self._clock, self._every = database, rules, blobs, clock, every
         self._sql, self._audit = load_queries(Path(__file__).with_suffix(".sql")), AuditLog(database)
         self._members = MemberDocuments()
-        self._task: asyncio.Task[None] | None = None
-
-    async def open(self) -> None:
-        """From now on turns are taken here too."""
-        self._task = asyncio.create_task(self._take_turns())
-
-    async def close(self) -> None:
-        """Stop; a batch that is not done is not deleted."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
 
     async def turn(self) -> str | None:
-        """Take the turn of the tenant that is the longest overdue; None where there is none."""
+        """See `TenantTurns`; a batch that is not done is not deleted."""
         async with self._db.transaction() as tx:
             row = await tx.only(self._sql["claim"], now=self._clock(), every=self._every)
         if row["tenant"] is None:
@@ -173,15 +162,6 @@ class RetentionProcess:
                 inside = Scope.of_worker(scope.tenant, WorkspaceId(row["id"]))
                 counts.append(await self._one_class(inside, scope, kind, days, dry_run=True))
         return counts
-
-    async def _take_turns(self) -> None:
-        while True:
-            try:
-                while await self.turn() is not None:
-                    pass
-            except (AosError, psycopg.Error) as error:  # the tenant's next turn tries again; the others have theirs
-                log.warning("retention: %s: %s", type(error).__name__, error)
-            await asyncio.sleep(LOOK_SECONDS)
 
     async def _one_class(
         self, inside: Scope, scope: Scope, kind: RetentionClass, days: int, *, dry_run: bool
