@@ -281,6 +281,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
         (4, 0, 0),
         (1, 0, 0),
         (0, 0, 0),
+        (0, 0, 0),
         (1, 0, 0),
     ]
     after = vault_of(new, tmp_path)
