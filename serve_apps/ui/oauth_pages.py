@@ -18,7 +18,7 @@ from serve_apps.ui.session_guard import redirect_to
 from serve_apps.ui.sign_in import form_page
 
 API: Final = "/api/oauth/connections"
-ABOUT: Final = "Services that agents use as you, with your own account there. Nobody else's agents use it."
+ABOUT: Final = "Services with your own account there. Agents use it in runs that are yours, and in nobody else's."
 REFUSED: Final = ProblemReport("The service did not agree.", "", "Try again, and agree there.", 403, "oauth_refused")
 STATES: Final[Mapping[str, tuple[str, Colour]]] = {
     "connected": ("connected", "green"),

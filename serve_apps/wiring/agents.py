@@ -139,6 +139,7 @@ class Container:
         await self.episodic.close()
         await self.upkeep.close()
         await self.fence.ground.remotes.aclose()
+        await self.oauth.aclose()
         await self.sandbox.aclose()
         await self.models.aclose()
         await self.redis.aclose()

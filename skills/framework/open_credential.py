@@ -99,11 +99,12 @@ class VaultOpener:
             sealed: dict[str, str] = json.loads(self._vault.open(bytes(row["sealed"]), where))
         except UnopenableSecret as error:
             raise UnopenableSecret(f"credential {found.name!r} cannot be opened: {error.detail}") from None
-        shown = {name: _field_text(value) for name, value in found.extra.items()}
+        shown = {name: field_text(value) for name, value in found.extra.items()}
         return Secret(found.name, found.type, shown | sealed, frozenset(shown))
 
 
-def _field_text(value: object) -> str:
+def field_text(value: object) -> str:
+    """A field that is no secret, as skills read it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 

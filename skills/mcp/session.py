@@ -19,7 +19,7 @@ from skills.framework.manifest import CredentialType, Manifest, Risk
 from skills.framework.mcp_connections import ConnectionContext, McpServer, ServerAway, ServerConnection
 from skills.http_client.fetch import GuardedHttpClient
 from skills.http_client.http_answer import ServiceGarbled, TokenRejected
-from skills.http_client.login import check_entrusted, check_origin, fetch_token, is_client
+from skills.http_client.login import CredentialElsewhere, check_entrusted, check_origin, fetch_token, is_client
 from skills.mcp.json_rpc import HttpMcpServer
 from skills.mcp.options import McpServerSpec
 from skills.mcp.results import checked_identity, named_failure, result_json
@@ -67,7 +67,8 @@ class McpSession:
                 sent = client.session.call_tool(tool, dict(call.arguments))
                 return result_json(await self._await_work(link, sent))
             except _Broken as broken:
-                if self._manifest.risk is Risk.READ or isinstance(broken.why, TokenRejected):
+                # Also a 401: it may have answered another request on this connection, after this one was carried out.
+                if self._manifest.risk is Risk.READ:
                     raise
                 told = broken.why.detail or broken.why.title
                 raise _Broken(OutcomeUnknown(f"{link.server.name}: {told}")) from None
@@ -133,6 +134,8 @@ class McpSession:
         place, ground = self._place, self._ground
         if place.url is not None:
             return HttpMcpServer(place.url, ground.hosts, ground.resolve, self._manifest.seconds)
+        if secret is not None and secret.type is CredentialType.OAUTH:
+            raise CredentialElsewhere(f"{secret.name} is for {secret['base_url']}, and no program is told its tokens")
         check_command(place.argv, ground.settings.mcp_commands)
         told = {} if secret is None else {name: _secret_field(secret, field) for name, field in place.env.items()}
         return ProcessMcpServer(place.argv, told)

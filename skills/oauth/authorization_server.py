@@ -1,5 +1,6 @@
 """The authorization server of a service: as its credential says, or the service itself (RFC 9728, RFC 8414)."""
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from configs.sign_in_providers import is_private_channel
 from skills.http_client.fetch import GuardedHttpClient, OutboundRequest
 from skills.http_client.login import url_origin
 
+SECONDS = 20.0  # for all that is asked until the server is known
 _METADATA = re.compile(r'resource_metadata\s*=\s*"([^"]+)"', re.IGNORECASE)
 
 
@@ -72,6 +74,16 @@ async def find_server(way: GuardedHttpClient, fields: Mapping[str, str]) -> Auth
 
     Raises NoAuthorizationServer: there is none; AosError: those of `GuardedHttpClient.send`.
     """
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await _find_server(way, fields)
+    except TimeoutError:
+        raise NoAuthorizationServer(f"nobody has answered within {SECONDS:g} s") from None
+    except ValueError as error:  # of `urlsplit`: an address that is none
+        raise NoAuthorizationServer(str(error)[:100]) from None
+
+
+async def _find_server(way: GuardedHttpClient, fields: Mapping[str, str]) -> AuthorizationServer:
     if fields.get("authorize_url") and fields.get("token_url"):
         revoke_url, name_, audience = (fields.get(name, "") for name in ("revoke_url", "issuer", "resource"))
         return AuthorizationServer(fields["authorize_url"], fields["token_url"], revoke_url, name_, resource=audience)

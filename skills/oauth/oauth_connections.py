@@ -3,7 +3,8 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,16 +13,17 @@ from uuid import uuid4
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from psycopg.types.json import Jsonb
 
-from cluster.basics.errors import AosError, Forbidden, NotFound, Permanent
+from cluster.basics.errors import AosError, Forbidden, NotFound, Permanent, Transient
 from cluster.basics.scope import Scope
 from cluster.state.audit import AuditLog
 from cluster.state.canonical_json import json_digest
-from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, unique_or_conflict
+from cluster.state.db.postgres import Database, Row, SqlStore, unique_or_conflict
 from cluster.state.identity.identity import secret_hash
 from cluster.state.vault import Vault, secret_place
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import CredentialType
-from skills.framework.redaction import register_opened
+from skills.framework.open_credential import field_text
+from skills.framework.redaction import redact_secrets, register_opened
 from skills.http_client.fetch import GuardedHttpClient
 from skills.oauth.authorization_server import AuthorizationServer, find_server
 from skills.oauth.token_endpoint import GrantEnded, OAuthTokens, TokenClient
@@ -30,6 +32,8 @@ TABLE = "oauth_connections"
 ATTEMPT_SECONDS = 600
 EARLY_SECONDS = 60  # before a token lapses it is refreshed
 REQUEST_SECONDS = 10.0
+RENEWAL_SECONDS = 15  # a renewal that was claimed and not ended, as its process was killed
+PAUSE_SECONDS = 0.1
 MOST_BYTES = 100_000
 
 
@@ -91,8 +95,9 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
         attempt = {"hash": secret_hash(state), "verifier": verifier, "server": Jsonb(server.to_json())}
         attempt |= {"settings": _settings_digest(fields), "expires_at": now + timedelta(seconds=ATTEMPT_SECONDS)}
         async with self._db.transaction(scope) as tx:
-            await tx.run(self._sql["forget_attempts"], now=now, **scope.keys)
-            await tx.run(self._sql["begin"], user=scope.user, credential=credential, **attempt, **scope.keys)
+            whose = {"user": scope.user, "credential": credential, **scope.keys}
+            await tx.run(self._sql["forget_attempts"], now=now, **whose)
+            await tx.run(self._sql["begin"], **attempt, **whose)
             await self._audit.record(tx, scope, "oauth.begin", credential, detail={"name": client.name})
         challenge = create_s256_code_challenge(verifier)
         return server.authorization_url(client["client_id"], fields.get("scope", ""), redirect_uri, state, challenge)
@@ -127,7 +132,8 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
             raise ConnectionRefused("another authorization server answers than was asked")
         if attempt["settings"] != _settings_digest(fields):
             raise ConnectionRefused("the credential was changed meanwhile")
-        tokens = await TokenClient(self._way, server, client).redeem_code(code, redirect_uri, attempt["verifier"])
+        with _secrets_redacted(client, code=code, verifier=attempt["verifier"]):
+            tokens = await TokenClient(self._way, server, client).redeem_code(code, redirect_uri, attempt["verifier"])
         id_, kept = str(uuid4()), _Kept(tokens.access, tokens.refresh, server.to_json(), fields["base_url"])
         row = {"id": id_, "settings": attempt["settings"], "scope": tokens.scope or fields.get("scope", "")}
         row |= self._sealed_row(scope, id_, kept, tokens)
@@ -140,12 +146,12 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
     async def disconnect(self, scope: Scope, credential: str) -> bool:
         """Forget a person's tokens; true where the server has ended them, too. Raises NotFound: there are none."""
         values = {"user": scope.user, "credential": credential, **scope.keys}
-        rows = await self._db.read(scope, self._sql["one"], **values)
-        revoked = bool(rows) and await self._revoke(scope, credential, rows[0])
-        async with self._db.transaction(scope) as tx:
-            await tx.required(f"connection by {credential}", self._sql["disconnect"], **values)
-            await self._audit.record(tx, scope, "oauth.disconnect", credential, detail={"revoked": revoked})
-        return revoked
+        async with self._db.transaction(
+            scope
+        ) as tx:  # first: whoever renews them meanwhile finds no row to keep them in
+            row = await tx.required(f"connection by {credential}", self._sql["disconnect"], **values)
+            await self._audit.record(tx, scope, "oauth.disconnect", credential)
+        return await self._revoke(scope, credential, row)
 
     async def open(self, scope: Scope, credential: str, client: Secret, refused: str | None = None) -> Secret:
         """The token of the person for whom a call is made, good for now.
@@ -161,9 +167,15 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
             raise NotConnected(f"{client.name} is connected by people, and this runs for nobody")
         rows = await self._db.read(scope, self._sql["one"], **values)
         kept = self._kept(scope, rows[0] if rows else None, client)
+        token = _token_of(client, kept)  # also where it is renewed: whoever watches the call learns of the old ones
         if self._is_good(rows[0], kept, refused):
-            return _token_of(client, kept)
+            return token
         return _token_of(client, await self._join_renewal(scope, credential, client, refused))
+
+    async def aclose(self) -> None:
+        """Wait for the renewals under way: their old tokens are used up already."""
+        if self._renewals:
+            await asyncio.wait(set(self._renewals.values()))
 
     async def _join_renewal(self, scope: Scope, credential: str, client: Secret, refused: str | None) -> _Kept:
         """One renewal for all who wait in this process; it goes on when they go away, or its tokens would be lost."""
@@ -182,34 +194,65 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
 
     async def _renew(self, scope: Scope, credential: str, client: Secret, refused: str | None) -> _Kept:
         values = {"user": scope.user, "credential": credential, **scope.keys}
-        # The row is locked while the server is asked, for ten seconds at most: of two that refresh at once the second
-        # would use a refresh token that the first has used up, and servers end a connection for that (RFC 9700, 4.14).
-        async with self._db.transaction(scope) as tx:
-            row = await tx.one(self._sql["locked"], **values)
-            kept = self._kept(scope, row, client)
-            assert row is not None  # `_kept` has said so
-            if self._is_good(row, kept, refused):
+        # One of all replicas asks the server: a second would use a refresh token that the first has used up, and
+        # servers end a connection for that (RFC 9700, 4.14). No transaction is open meanwhile.
+        while True:
+            async with self._db.transaction(scope) as tx:
+                row = await tx.one(self._sql["locked"], **values)
+                kept = self._kept(scope, row, client)
+                assert row is not None  # `_kept` has said so
+                lasts = refused is None and self._lasts(row)
+                if self._is_good(row, kept, refused) or (row["renewing"] and lasts):
+                    return kept
+                if not row["renewing"]:
+                    await tx.run(self._sql["claim"], id=row["id"], seconds=RENEWAL_SECONDS, **scope.keys)
+                    break
+            await asyncio.sleep(PAUSE_SECONDS)
+        try:
+            return await self._refresh(scope, row, kept, client)
+        except Transient:
+            if lasts:
                 return kept
-            try:
-                return await self._refresh(tx, scope, str(row["id"]), kept, client)
-            except GrantEnded:
-                await tx.run(self._sql["renew"], id=row["id"], sealed=None, expires_at=None, **scope.keys)
-        raise _not_connected(client, "has ended")
+            raise
 
-    async def _refresh(self, tx: Transaction, scope: Scope, id_: str, kept: _Kept, client: Secret) -> _Kept:
-        if not kept.refresh:
-            raise GrantEnded
-        _token_of(client, kept)  # whoever watches the call learns of the old ones, too
-        tokens = await kept.client(self._way, client).refresh(kept.refresh)
+    async def _refresh(self, scope: Scope, row: Row, kept: _Kept, client: Secret) -> _Kept:
+        id_ = str(row["id"])
+        try:
+            tokens = await self._ask_for_tokens(scope, row, kept, client)
+        except GrantEnded:
+            await self._store(scope, id_, None, None)
+            raise _not_connected(client, "has ended") from None
+        except AosError:
+            async with self._db.transaction(scope) as tx:
+                await tx.run(self._sql["release"], id=id_, **scope.keys)
+            raise
         fresh = _Kept(tokens.access, tokens.refresh, kept.server, kept.base_url)
-        await tx.run(self._sql["renew"], id=id_, **self._sealed_row(scope, id_, fresh, tokens), **scope.keys)
+        if not await self._store(scope, id_, fresh, tokens):
+            await fresh.client(self._way, client).revoke(fresh.refresh)
+            raise _not_connected(client, "was ended meanwhile")
         return fresh
+
+    async def _ask_for_tokens(self, scope: Scope, row: Row, kept: _Kept, client: Secret) -> OAuthTokens:
+        if not kept.refresh:
+            if self._lasts(row):
+                raise _not_connected(client, "is not taken by the service, though it has not lapsed")
+            raise GrantEnded
+        with _secrets_redacted(client, refresh=kept.refresh, access=kept.access):
+            return await kept.client(self._way, client).refresh(kept.refresh)
+
+    async def _store(self, scope: Scope, id_: str, fresh: _Kept | None, tokens: OAuthTokens | None) -> bool:
+        """Other tokens, or none any more; False where the connection is gone."""
+        row: dict[str, Any] = {"sealed": None, "expires_at": None}
+        if fresh is not None and tokens is not None:
+            row = self._sealed_row(scope, id_, fresh, tokens)
+        async with self._db.transaction(scope) as tx:
+            return await tx.run(self._sql["renew"], id=id_, **row, **scope.keys) > 0
 
     async def _revoke(self, scope: Scope, credential: str, row: Row) -> bool:
         try:
             client, _ = await self._client(scope, credential)
-            kept = self._kept(scope, row, client, trusting=True)
-        except AosError:  # a switched-off credential, or tokens that no key opens: forgotten here all the same
+            kept = self._kept(scope, row, client)
+        except AosError:  # the credential is off or another one by now, or no key opens them: forgotten all the same
             return False
         return await kept.client(self._way, client).revoke(kept.refresh or kept.access)
 
@@ -219,26 +262,28 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
         if not rows or rows[0]["sealed"] is None:
             raise NotFound(f"oauth credential {credential}")
         place = secret_place(scope.tenant, scope.workspace, "credentials", str(rows[0]["id"]))
-        fields = {name: str(value) for name, value in rows[0]["extra"].items()}
+        fields = {name: field_text(value) for name, value in rows[0]["extra"].items()}
         sealed = json.loads(self._vault.open(bytes(rows[0]["sealed"]), place))
         return Secret(rows[0]["name"], CredentialType.OAUTH, fields | sealed, frozenset(fields)), fields
 
-    def _kept(self, scope: Scope, row: Row | None, client: Secret, *, trusting: bool = False) -> _Kept:
+    def _kept(self, scope: Scope, row: Row | None, client: Secret) -> _Kept:
         if row is None:
             raise _not_connected(client, "is not there")
         if row["sealed"] is None:
             raise _not_connected(client, "has ended")
         shown = {name: value for name, value in client.items() if name in client.shown}
-        if not trusting and row["settings"] != _settings_digest(shown):
+        if row["settings"] != _settings_digest(shown):
             raise _not_connected(client, "was made for another address or client than the credential has now")
         return _Kept(**json.loads(self._vault.open(bytes(row["sealed"]), _place(scope, str(row["id"])))))
 
     def _is_good(self, row: Row, kept: _Kept, refused: str | None) -> bool:
         if refused is not None:
             return kept.access != refused
+        return self._lasts(row, EARLY_SECONDS if kept.refresh else 0)
+
+    def _lasts(self, row: Row, seconds: float = 0) -> bool:
         ends: datetime | None = row["expires_at"]
-        early = timedelta(seconds=EARLY_SECONDS if kept.refresh else 0)
-        return ends is None or ends > self._clock() + early
+        return ends is None or ends > self._clock() + timedelta(seconds=seconds)
 
     def _sealed_row(self, scope: Scope, id_: str, kept: _Kept, tokens: OAuthTokens) -> dict[str, Any]:
         ends = None if tokens.seconds is None else self._clock() + timedelta(seconds=tokens.seconds)
@@ -250,7 +295,19 @@ def _place(scope: Scope, id_: str) -> str:
 
 
 def _settings_digest(fields: Mapping[str, Any]) -> str:
-    return json_digest({name: str(value) for name, value in fields.items()})
+    return json_digest({name: field_text(value) for name, value in fields.items()})
+
+
+@contextmanager
+def _secrets_redacted(client: Secret, **told: str) -> Iterator[None]:
+    """What was told to a server is taken out of what it is quoted with."""
+    hidden = Secret(client.name, CredentialType.OAUTH, {**told, "secret": client.get("client_secret", "")})
+    try:
+        yield
+    except AosError as error:
+        error.detail = redact_secrets(error.detail, [hidden])
+        error.args = (error.detail or error.title,)
+        raise
 
 
 def _token_of(client: Secret, kept: _Kept) -> Secret:

@@ -14,9 +14,10 @@ from credentials c
 where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.id = %(credential)s::uuid
   and c.type = 'oauth' and c.context_id is null and c.is_active;
 
--- forget_attempts: Those that nobody has finished in time.
+-- forget_attempts: Those that nobody has finished in time, and the person's last one by the same credential.
 delete from oauth_attempts a
-where a.tenant_id = %(tenant)s and a.workspace_id = %(workspace)s and a.expires_at <= %(now)s;
+where a.tenant_id = %(tenant)s and a.workspace_id = %(workspace)s
+  and (a.expires_at <= %(now)s or (a.user_id = %(user)s::uuid and a.credential_id = %(credential)s::uuid));
 
 -- begin: An attempt of a person.
 insert into oauth_attempts (hash, tenant_id, workspace_id, user_id, credential_id, verifier, server, settings, expires_at)
@@ -38,7 +39,7 @@ values (%(id)s, %(tenant)s, %(workspace)s, %(user)s, %(credential)s, %(sealed)s,
 delete from oauth_connections o
 where o.tenant_id = %(tenant)s and o.workspace_id = %(workspace)s and o.user_id = %(user)s::uuid
   and o.credential_id = %(credential)s::uuid
-returning o.id, o.sealed;
+returning o.id, o.sealed, o.settings;
 
 -- one: A person's connection.
 select o.id, o.sealed, o.settings, o.expires_at
@@ -46,14 +47,22 @@ from oauth_connections o join users u on u.id = o.user_id and not u.disabled
 where o.tenant_id = %(tenant)s and o.workspace_id = %(workspace)s and o.user_id = %(user)s::uuid
   and o.credential_id = %(credential)s::uuid;
 
--- locked: The same, for one of all replicas at a time: a refresh token is used once.
-select o.id, o.sealed, o.settings, o.expires_at
+-- locked: The same, for one of all replicas at a time, and whether somebody renews it: a refresh token is used once.
+select o.id, o.sealed, o.settings, o.expires_at, coalesce(o.renewing_until > clock_timestamp(), false) as renewing
 from oauth_connections o join users u on u.id = o.user_id and not u.disabled
 where o.tenant_id = %(tenant)s and o.workspace_id = %(workspace)s and o.user_id = %(user)s::uuid
   and o.credential_id = %(credential)s::uuid
 for update of o;
 
+-- claim: Somebody renews it, for so long that they have ended or are no more.
+update oauth_connections o set renewing_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+where o.tenant_id = %(tenant)s and o.workspace_id = %(workspace)s and o.id = %(id)s;
+
+-- release: Nobody renews it; it stays as it is.
+update oauth_connections o set renewing_until = null
+where o.tenant_id = %(tenant)s and o.workspace_id = %(workspace)s and o.id = %(id)s;
+
 -- renew: Other tokens, or none any more.
 update oauth_connections o
-set sealed = %(sealed)s, expires_at = %(expires_at)s, updated_at = clock_timestamp()
+set sealed = %(sealed)s, expires_at = %(expires_at)s, renewing_until = null, updated_at = clock_timestamp()
 where o.tenant_id = %(tenant)s and o.workspace_id = %(workspace)s and o.id = %(id)s;

@@ -122,11 +122,7 @@ update users set disabled = %(disabled)s, disabled_by = null where id = %(user)s
 update users set password_hash = %(hash)s, must_change_password = true
 where id = %(user)s and tenant_id = %(tenant)s;
 
--- leave_workspace: A user is no longer in the workspace, and their connections there are forgotten; what they made stays.
-with forgotten as (
-    delete from oauth_connections
-    where user_id = %(user)s and workspace_id = %(workspace)s and tenant_id = %(tenant)s
-)
+-- leave_workspace: A user is no longer in the workspace; what they made stays.
 delete from memberships
 where user_id = %(user)s and workspace_id = %(workspace)s and tenant_id = %(tenant)s returning user_id;
 

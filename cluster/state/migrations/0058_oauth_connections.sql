@@ -29,6 +29,7 @@ create table oauth_connections (
     settings text not null,
     scope text not null,
     expires_at timestamptz,
+    renewing_until timestamptz,
     connected_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     unique (credential_id, user_id)
@@ -48,3 +49,13 @@ begin
         execute format('grant select, insert, update, delete on %I to aos_app', name);
     end loop;
 end $$;
+
+-- Tokens are of a person in a workspace: whoever is no member any more, in whatever way, has none there.
+create function forget_connections() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+    delete from oauth_connections o where o.user_id = old.user_id and o.workspace_id = old.workspace_id;
+    delete from oauth_attempts a where a.user_id = old.user_id and a.workspace_id = old.workspace_id;
+    return null;
+end $$;
+create trigger connections_go_with_their_member after delete on memberships
+    for each row execute function forget_connections();

@@ -47,9 +47,14 @@ def attached_names(config: Mapping[str, Any]) -> set[str]:
 
 def recorded_specs(recording: RunRecording) -> tuple[ToolSpec, ...]:
     """Tool specs of the skills attached to a recorded run's agents, delegated ones included, as models saw them."""
+    return tuple(one.spec for one in recorded_skills(recording))
+
+
+def recorded_skills(recording: RunRecording) -> tuple[Manifest, ...]:
+    """Skills that models could call, of a recorded run's agents, delegated ones included."""
     found = (step for step in recording.steps if step.kind == AGENT and step.state is StepState.DONE)
     configs = [recording.input["agent"]["config"], *(step.reply["ok"]["config"] for step in found)]
-    return tuple(one.spec for config in configs for one in attached_skills(config) if one.kind is not Kind.INTERNAL)
+    return tuple(one for config in configs for one in attached_skills(config) if one.kind is not Kind.INTERNAL)
 
 
 def add_skills(tools: ToolCatalog, fence: SkillGuard | None, config: Mapping[str, Any]) -> ToolCatalog:

@@ -75,7 +75,7 @@ class CheckView(BaseModel):
 
 
 class PersonView(BaseModel):
-    """Whom the login means, and what their next sign-in would give them."""
+    """Whom the login means, and what their next sign-in would give them by the rules; what was given by hand stays."""
 
     subject: str
     email: str | None
@@ -122,6 +122,8 @@ async def test_provider(provider: str, body: ProviderTestBody, me: Me, parts: It
                 more = [_check_redirect(parts, source), *await check_provider(client, parts.clock)]
     except TimeoutError:
         more = [failed("time", f"it took more than {TEST_SECONDS} s", "Look at the way there; it may drop packets.")]
+    except ProviderUnavailable as error:
+        more = [failed("place", str(error), error.fix or "Try again.")]
     checks += more
     wrong = [one.name for one in checks if not one.ok and one.required]
     detail = {"ok": not wrong, "failed": wrong} | ({"login": body.login} if body.login else {})

@@ -1,6 +1,7 @@
 """`aos auth`: providers and directories by which people sign in, a test of each, and linked accounts."""
 
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 from rich.console import Group
@@ -42,7 +43,7 @@ def check_provider(
     Example: aos auth test corp, or aos auth test ad --login ann
     """
     body = {} if login is None else {"login": login}
-    found = context.obj.api.request("POST", f"{PROVIDERS}/{provider}/test", json=body)
+    found = context.obj.api.request("POST", f"{PROVIDERS}/{quote(provider, safe='')}/test", json=body)
     rows = [
         {"": _mark(one), "check": one["name"], "found": one["detail"], "fix": one["fix"]} for one in found["checks"]
     ]
@@ -69,7 +70,8 @@ def unlink_account(
 
     Example: aos auth unlink ann@acme.example corp
     """
-    done = context.obj.api.request("DELETE", f"{USERS}/{_find_user(context.obj, email)}/links/{provider}")
+    link = f"{USERS}/{_find_user(context.obj, email)}/links/{quote(provider, safe='')}"
+    done = context.obj.api.request("DELETE", link)
     lost = ", ".join([*done["workspaces"], *(f"group {name}" for name in done["groups"])]) or "nothing"
     ended = f"{done['ended_sessions']} logins ended, {len(done['revoked_keys'])} API keys revoked"
     context.obj.plain(done, as_json, f"{email} is linked to {provider} no more. Lapsed: {lost}; {ended}.")

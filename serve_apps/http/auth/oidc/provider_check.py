@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from joserfc.jwk import KeySet
 
@@ -54,12 +55,15 @@ def _check_endpoints(found: Mapping[str, Any]) -> SignInCheck:
 
 
 async def _check_keys(client: OidcProviderClient, url: str) -> SignInCheck:
-    if not is_private_channel(url):
+    issuer, keys = urlsplit(client.provider.issuer), urlsplit(url)
+    if not is_private_channel(url) or (keys.scheme == "http" and issuer.scheme != "http"):
         return failed("keys", "they are not asked for without https", "See `endpoints`.")
     try:
         found = signing_keys((await client.look_up(url)).body)
     except DocumentUnreadable as error:
-        return failed("keys", f"{url[:200]}: {error}", UNREACHABLE)
+        # Whoever answers for the issuer chooses this address: of another machine than theirs nothing is told.
+        said = str(error) if keys.netloc == issuer.netloc else "cannot be read"
+        return failed("keys", f"{url[:200]}: {said}", UNREACHABLE)
     accepted = client.provider.algorithms
     usable = sum(1 for one in _described(found) if any(_fits(one, algorithm) for algorithm in accepted))
     said = f"{usable} of {len(found.keys)} can be used with {', '.join(accepted)}"

@@ -7,23 +7,31 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from cluster.basics.errors import Invalid, NotFound
+from cluster.basics.errors import Forbidden, Invalid, NotFound
 from cluster.basics.scope import Role
 from cluster.state.approvals import ApprovalCategory, ReconcileVerdict, ReviewVerdict
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
-from serve_apps.agents.intake.toolset import recorded_specs
+from serve_apps.agents.intake.toolset import recorded_skills, recorded_specs
 from serve_apps.agents.turn.tool_call import schema_error
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
 from serve_apps.http.auth.permissions import OPERATE, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AnyJson, JsonObject, Limit, Prose, RequestBody, Skip
+from skills.framework.manifest import CredentialType
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
 State = Literal["pending", "approved", "rejected", "expired"]
 Choice = Literal["approve", "reject", "happened", "run", "give_up"]
 _DECIDERS = frozenset({Role.OPERATOR, Role.ADMIN})
+
+
+class OthersAccount(Forbidden):
+    """This call is made with the own account of whoever asked for it: somebody else approves it as it is, or not."""
+
+    code = "others_account"
+    fix = "Reject it and say in the notes what should be asked for instead."
 
 
 class ApprovalShape(BaseModel):
@@ -163,7 +171,14 @@ async def _apply_decision(parts: AppDependencies, me: WorkspaceMember, id_: str,
 
 
 async def _check_edited(parts: AppDependencies, me: WorkspaceMember, row: Row, arguments: dict[str, Any]) -> None:
-    """As `check_arguments`, of what placeholders stand for; what is wrong is told of the placeholders."""
+    """As `check_arguments`, of what placeholders stand for; what is wrong is told of the placeholders.
+
+    Raises OthersAccount: it would be done as somebody else, who has asked for something else.
+    """
+    if str(row["requested_by"]) != me.user:
+        given = recorded_skills(await parts.runs.recording(me.scope, str(row["run_id"])))
+        if any(one.name == row["tool"] and one.credential is CredentialType.OAUTH for one in given):
+            raise OthersAccount
     try:
         await check_arguments(parts, me, row, arguments)
     except Invalid as wrong:
