@@ -8,7 +8,15 @@ import pytest
 from redis.asyncio import Redis
 
 from cluster.state.db.embedded import StateEndpoints
-from serve_apps.http.auth.throttle import ANYWHERE, FREE, GuessLimiter, ProcessThrottle, SharedThrottle, TooManyAttempts
+from serve_apps.http.auth.throttle import (
+    ANYWHERE,
+    FREE,
+    SPRAYED,
+    GuessLimiter,
+    ProcessThrottle,
+    SharedThrottle,
+    TooManyAttempts,
+)
 
 
 def replica(url: str) -> tuple[SharedThrottle, Redis]:
@@ -67,3 +75,19 @@ async def test_a_good_record_is_every_replicas(endpoints: StateEndpoints) -> Non
         await GuessLimiter(other, account, "192.0.2.7").check()
         with pytest.raises(TooManyAttempts):
             await GuessLimiter(other, account, "192.0.2.8").check()
+
+
+async def test_who_sprays_passwords_over_a_directory_is_slowed_on_the_machine_itself_too(
+    endpoints: StateEndpoints,
+) -> None:
+    """Behind a proxy that nobody has told of, everybody has the machine's address; an owner there waits for no one."""
+    throttle, going = replica(endpoints.redis)
+    among, account = uuid4().hex, uuid4().hex
+    async with going:
+        for number in range(FREE * ANYWHERE):
+            await GuessLimiter(throttle, account, f"10.0.0.{number}", among=among).failed()
+        await GuessLimiter(throttle, account, "127.0.0.1", among=among).check()
+        for _ in range(FREE * SPRAYED):
+            await GuessLimiter(throttle, uuid4().hex, "127.0.0.1", among=among).failed()
+        with pytest.raises(TooManyAttempts):
+            await GuessLimiter(throttle, uuid4().hex, "127.0.0.1", among=among).check()

@@ -438,3 +438,67 @@ async def test_cv_06_a_person_who_is_erased_takes_their_tokens_along(house: Hous
     answer = await admin.post("/api/erasures", json=wanted)
     assert answer.is_success, answer.text
     assert house.rows("select 1 from oauth_connections union all select 1 from oauth_attempts") == []
+
+
+async def test_cv_06_whoever_is_no_member_any_more_has_no_tokens_there(house: House) -> None:
+    """CV-06: however the membership went; a later one begins without."""
+    await house.connect()
+    await house.begin()
+    with psycopg.connect(house.dsn) as owner:
+        owner.execute("delete from memberships where user_id = %s", [house.scope.user])
+    assert house.rows("select 1 from oauth_connections union all select 1 from oauth_attempts") == []
+
+
+def quoting() -> Response:
+    return JSONResponse(
+        {"error": "server_error", "error_description": f"I was told {CLIENT_SECRET}, code-canary-1"}, 503
+    )
+
+
+async def test_cv_06_what_a_token_endpoint_repeats_is_not_told_on(house: House) -> None:
+    """CV-06: neither in the answer nor in the trail."""
+    house.server.reply = quoting
+    answer = await house.complete(await house.come_back(house.server.consent(await house.begin())))
+    assert answer.status_code >= 500 and "canary" not in answer.text and MARK in answer.text
+    assert "canary" not in str(house.rows("select detail from audit where action = 'oauth.connect'"))
+
+
+async def test_cv_06_a_token_that_still_lasts_is_used_where_it_cannot_be_refreshed(house: House) -> None:
+    """CV-06: a server that is away for a moment stops nobody before their token lapses."""
+    await house.connect()
+    house.clock.now += timedelta(seconds=house.server.lifetime - 30)
+    house.server.reply = broken
+    assert (await house.whoami())["status"] == 200
+    house.clock.now += timedelta(seconds=60)
+    with pytest.raises(AosError):
+        await house.whoami()
+    house.server.reply = None
+    assert (await house.whoami())["status"] == 200, "a renewal that failed keeps nobody waiting"
+
+
+async def test_cv_06_no_connection_is_held_while_a_server_is_waited_for(house: House) -> None:
+    """CV-06: as many people as there are connections wait for a slow server, and the database answers others."""
+    await house.connect()
+    house.clock.now += timedelta(hours=2)
+    house.server.delay = 1.5
+    manifest = Manifest("whoami", "Who.", Kind.HTTP, credential=CredentialType.OAUTH)
+    waiting = asyncio.create_task(house.opener().open(ToolInvocation(house.scope, None, "k", {}), manifest))
+    await asyncio.sleep(0.7)
+    assert house.server.forms[-1]["grant_type"] == "refresh_token", "it is being asked"
+    open_ones = (
+        "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'"
+    )
+    assert house.rows(open_ones) == [(0,)]
+    assert (await waiting)["token"] in house.server.access
+
+
+async def test_cv_06_no_program_is_told_a_persons_token(house: House) -> None:
+    """CV-06: a program could send it anywhere."""
+    await house.connect()
+    options = {"command": "env", "args": [], "tool": "t", "env": {"TOKEN": "token"}}
+    manifest = Manifest("any", "Any.", Kind.MCP, options=options, credential=CredentialType.OAUTH)
+    made = house.guard().ground
+    around = replace(made, settings=made.settings.model_copy(update={"mcp_commands": ("env",)}))
+    with pytest.raises(AosError) as refused:
+        await build_tool(manifest, around).run(ToolInvocation(house.scope, None, "k", {}))
+    assert refused.value.code == "credential_elsewhere"

@@ -106,7 +106,7 @@ async def test_a_provider_that_is_well_passes_every_check_and_the_trail_has_one_
         ({"issuer": "https://evil.example"}, {"issuer"}, "evil.example"),
         ({"token_endpoint": "http://corp.example/token"}, {"endpoints"}, "token_endpoint"),
         ({"jwks_uri": "http://169.254.169.254/keys"}, {"endpoints", "keys"}, "not https"),
-        ({"jwks_uri": "http://127.0.0.1:1/keys"}, {"keys"}, "Connect"),
+        ({"jwks_uri": "http://127.0.0.1:1/keys"}, {"keys"}, "1/keys: cannot be read"),
         ({"id_token_signing_alg_values_supported": ["HS256"]}, {"algorithms"}, "HS256"),
         ({"code_challenge_methods_supported": ["plain"]}, {"pkce"}, "S256"),
         ({"token_endpoint_auth_methods_supported": ["private_key_jwt"]}, {"client_authentication"}, "private_key_jwt"),

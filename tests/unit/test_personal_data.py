@@ -99,6 +99,21 @@ def test_a_hint_only_spares_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SSN 123-45-6789—ok", ("ssn", "123-45-6789")),
+        ("His SSN—123-45-6789—is", ("ssn", "123-45-6789")),
+        ("card 4111 1111 1111 1111—expires", ("card", "4111 1111 1111 1111")),
+        ("card 4111 1111 1111 1111–valid", ("card", "4111 1111 1111 1111")),
+        ("SSN 123–45–6789 − ok", ("ssn", "123–45–6789")),
+    ],
+)
+def test_a_dash_that_parts_words_hides_no_number(text: str, found: tuple[str, str]) -> None:
+    """Writers put it where they please; only between two digits does it group a number."""
+    assert kinds_in(text) == [found]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Loss (1 234 567) and (12345678), before (2019-2020) and (1999-2004) 2005-2009",

@@ -93,11 +93,13 @@ class GuessLimiter:
     async def check(self) -> None:
         """As in Throttle."""
         await self._throttle.check(self._here)
+        if await self._throttle.known(self._here):
+            return
         # On the machine itself an owner is let in while others guess without end from everywhere else.
-        if not self._on_machine and not await self._throttle.known(self._here):
+        if not self._on_machine:
             await self._throttle.check(self._account)
-            if self._sprayer:
-                await self._throttle.check(self._sprayer)
+        if self._sprayer:  # also there: behind a proxy that nobody has told of everybody's address is the machine's
+            await self._throttle.check(self._sprayer)
 
     async def failed(self) -> None:
         """As in Throttle."""
