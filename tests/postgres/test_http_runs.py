@@ -21,6 +21,8 @@ from serve_apps.agents.events import Event
 from serve_apps.agents.turn_ports import IncomingMessage, RunId
 from serve_apps.http.streams.replay_slots import FewReplays
 from serve_apps.http.streams.sse import StreamPacing
+from skills.framework.frozen_skill import freeze_skill
+from skills.framework.manifest import CredentialType, Kind, Manifest
 from tests.fakes.frames import frames
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.orchestrator import ScriptedReplays, Toolbox
@@ -228,6 +230,23 @@ async def test_edited_arguments_are_checked_against_the_tools_schema(
     edited = await operator.post(path, json={"decision": "approve", "arguments": {"url": "https://b.example"}})
     body = edited.json()
     assert body["decided_arguments"] == {"url": "https://b.example"} and body["decided_digest"] != body["digest"]
+
+
+async def test_what_is_done_with_somebodys_own_account_is_approved_as_they_asked_for_it(
+    developer: httpx.AsyncClient, operator: httpx.AsyncClient, admin_dsn: str
+) -> None:
+    """CV-06: an operator says yes or no; with other arguments it would be theirs, done as somebody else."""
+    reply = await asked(developer)
+    id_ = reply["approval_request"]["id"]
+    theirs = Manifest("act", "Acts.", Kind.HTTP, credential=CredentialType.OAUTH, options={"url": "https://b.example"})
+    with psycopg.connect(admin_dsn) as connection:
+        frozen = json.dumps([freeze_skill(theirs)])
+        changed = "update runs set input = jsonb_set(input, '{agent,config,attached}', %s::jsonb, true) where id = %s"
+        connection.execute(changed, (frozen, reply["run_id"]))
+    edited = await operator.post(f"/api/approvals/{id_}", json={"decision": "approve", "arguments": {"to": "c"}})
+    assert (edited.status_code, edited.json()["code"]) == (403, "others_account")
+    done = await operator.post(f"/api/approvals/{id_}", json={"decision": "approve"})
+    assert done.json()["state"] == "approved"
 
 
 async def test_words_in_a_chat_decide_nothing(developer: httpx.AsyncClient, operator: httpx.AsyncClient) -> None:
