@@ -162,6 +162,7 @@ class DocumentEraser:
             total += went.total()
         for part in found.parts(RECORDS_AT_ONCE):
             async with self._db.transaction(scope) as tx:
+                await self._sweep.refuse_held_until_end(tx, scope, part)
                 for unit in part.rows.get("units", ()):
                     await tx.run(self._sql["unexpect"], job=unit["job_id"], stage=unit["stage"], key=unit["key"])
                 went = await self._sweep.treat(tx, scope, part, marks)

@@ -28,8 +28,9 @@ class LegalHolds(SqlStore, queries="holds.sql"):
         """A new hold. Raises NotFound: there is no such document, person or workspace in this tenant."""
         its = object_id if kind == "document" else as_uuid(object_id)
         await tx.one(self._sql["wait_for_deletion"], tenant=scope.tenant)
-        # In the transaction that puts the hold: what is being deleted at this moment is waited for, and not there then.
-        if its is None or await tx.one(self._sql[f"lock_{kind}"], object=its, tenant=scope.tenant) is None:
+        # What is being deleted at this moment was waited for, and is not there now. No row is locked: whoever deletes
+        # one has it locked when it waits for this transaction, and the two would wait for each other.
+        if its is None or await tx.one(self._sql[f"find_{kind}"], object=its, tenant=scope.tenant) is None:
             raise NotFound(f"{kind} {object_id}")
         named = {"kind": kind, "object": its, "name": name, "reason": reason}
         return await tx.only(self._sql["put"], tenant=scope.tenant, user=scope.user, **named)

@@ -13,17 +13,17 @@ select count(*) as total from legal_holds h
 where h.tenant_id = %(tenant)s and (not %(standing)s or h.released_at is null)
   and (%(object)s::text is null or h.object_id = %(object)s);
 
--- wait_for_deletion: Whoever deletes a workspace or the tenant is waited for, and sees this hold or has ended.
+-- wait_for_deletion: Whoever deletes anything that can be held is waited for; whoever comes later waits, and sees this hold.
 select pg_advisory_xact_lock(hashtextextended('aos.holds.' || %(tenant)s::text, 0));
 
--- lock_document: A document of the scope's workspace; nobody deletes it in this moment.
-select id from documents where id = %(object)s and tenant_id = %(tenant)s and workspace_id = aos_workspace() for update;
+-- find_document: A document of the scope's workspace.
+select id from documents where id = %(object)s and tenant_id = %(tenant)s and workspace_id = aos_workspace();
 
--- lock_person: An account of the tenant.
-select id from users where id = %(object)s and tenant_id = %(tenant)s for update;
+-- find_person: An account of the tenant.
+select id from users where id = %(object)s and tenant_id = %(tenant)s;
 
--- lock_workspace: A workspace of the tenant.
-select id from workspaces where id = %(object)s and tenant_id = %(tenant)s for update;
+-- find_workspace: A workspace of the tenant.
+select id from workspaces where id = %(object)s and tenant_id = %(tenant)s;
 
 -- put: A new hold.
 insert into legal_holds (tenant_id, kind, object_id, name, reason, held_by)

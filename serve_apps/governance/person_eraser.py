@@ -97,6 +97,7 @@ class PersonEraser:
                 await self._store.count(tx, case.id, went)
             found = await self._sweep.find(inside, case.marks)
             async with self._db.transaction(inside) as tx:
+                await self._sweep.refuse_held_until_end(tx, inside, found)
                 went = await self._sweep.treat(tx, inside, found, case.marks, people=True)
                 await self._store.count(tx, case.id, went)
         for user in case.subjects:

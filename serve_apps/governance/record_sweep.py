@@ -113,6 +113,13 @@ class RecordSweep:
 
     async def refuse_held(self, scope: Scope, found: MarkedRecords, about: Sequence[Row] = ()) -> None:
         """Raises LegalHold: whoever one of the rows belongs to is held, or the workspace, or what is quoted there."""
+        async with self._db.transaction(scope) as tx:
+            await self.refuse_held_until_end(tx, scope, found, about)
+
+    async def refuse_held_until_end(
+        self, tx: Transaction, scope: Scope, found: MarkedRecords, about: Sequence[Row] = ()
+    ) -> None:
+        """The same, and until the transaction has ended nobody puts a hold: no wall stands around what is redacted."""
         rows = found.rows
         at_sessions = ("messages", "session_summaries", "episodes")
         sessions = {str(row["session_id"]) for table in at_sessions for row in rows.get(table, ())}
@@ -129,10 +136,10 @@ class RecordSweep:
             "users": [str(row["user_id"]) for row in opinions],
             "any": bool(about) or any(rows.values()),
         }
-        async with self._db.transaction(scope) as tx:
-            await tx.run(self._sql["refuse_held"], **scope.keys, **named)
-            quoting = {name: named[name] for name in ("runs", "answers", "sessions")}
-            await tx.run(self._sql["refuse_quoted"], **scope.keys, **quoting)
+        await tx.one(self._sql["wait_for_holds"], tenant=scope.tenant)
+        await tx.run(self._sql["refuse_held"], **scope.keys, **named)
+        quoting = {name: named[name] for name in ("runs", "answers", "sessions")}
+        await tx.run(self._sql["refuse_quoted"], **scope.keys, **quoting)
 
     async def written_texts(self, scope: Scope) -> AsyncIterator[list[str]]:
         """What people wrote for the product in the workspace: prompts, skills and the like, in batches."""

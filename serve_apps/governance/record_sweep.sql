@@ -19,6 +19,9 @@ with recursive first as (
 )
 select r.id::text as id, r.state, r.session_id::text as session, r.parent_id::text as parent from runs r join about a on a.id = r.id;
 
+-- wait_for_holds: Whoever puts a hold in this tenant is waited for, and waits until this has ended.
+select wait_for_holds(%(tenant)s::uuid);
+
 -- refuse_held: Raises where the workspace is held, or somebody to whom some conversations, runs, answers or facts belong.
 select refuse_if_held(%(tenant)s::uuid, array_agg(x.kind), array_agg(x.who)) from (
     select 'workspace' as kind, %(workspace)s::text as who where %(any)s

@@ -182,19 +182,21 @@ class RetentionProcess(TenantTurns):
 
     async def _with_staging(self, inside: Scope, found: Row, before: datetime, *, dry_run: bool) -> Row:
         """With staging folders that killed workers have left; any hold in the workspace keeps them all."""
-        (held,) = await self._db.read(inside, self._sql["any_held"], **inside.keys)
         place = (inside.tenant, inside.workspace, before.timestamp())
         folders = await asyncio.to_thread(self._blobs.staged_before, *place)
-        if held["held"]:
-            return {**found, "held": found["held"] + len(folders), "staged": 0}
-        for folder in [] if dry_run else folders:
-            await asyncio.to_thread(self._blobs.discard, folder)
+        async with self._db.transaction(inside) as tx:
+            await tx.one(self._sql["wait_for_holds"], tenant=inside.tenant)
+            if (await tx.only(self._sql["any_held"], **inside.keys))["held"]:
+                return {**found, "held": found["held"] + len(folders), "staged": 0}
+            for folder in [] if dry_run else folders:
+                await asyncio.to_thread(self._blobs.discard, folder)
         return {**found, "due": found["due"] + len(folders), "staged": len(folders)}
 
     async def _delete(self, inside: Scope, kind: RetentionClass, named: Mapping[str, Any]) -> int:
         deleted, refused = 0, set[str]()
         while True:
-            rows = await self._db.read(inside, self._sql[f"due_{kind}"], **named, most=BATCH + len(refused))
+            named = {**named, "most": BATCH + len(refused)}
+            rows = await self._db.read(inside, self._sql[f"due_{kind}"], **named)
             rows = [row for row in rows if _key_of(row) not in refused]
             if not rows:
                 return deleted
@@ -203,33 +205,30 @@ class RetentionProcess(TenantTurns):
             while batches:
                 batch = batches.pop()
                 try:
-                    deleted += await self._delete_rows(inside, kind, batch)
+                    deleted += await self._delete_rows(inside, kind, batch, named)
                 except LegalHold:  # of something that goes with one of them
                     if len(batch) > 1:
                         batches += [[row] for row in batch]
                     else:
                         refused.add(_key_of(batch[0]))
 
-    async def _delete_rows(self, inside: Scope, kind: RetentionClass, rows: list[Row]) -> int:
+    async def _delete_rows(self, inside: Scope, kind: RetentionClass, rows: list[Row], asked: Mapping[str, Any]) -> int:
         if kind is RetentionClass.DOCUMENTS:
             for row in rows:
                 await self._delete_document(inside, row["id"])
             return len(rows)
         query, named = self._sql[f"delete_{kind}"], {"workspace": inside.workspace}
-        if kind is RetentionClass.MESSAGES:
-            keys = {"ids": [row["session_id"] for row in rows], "seqs": [row["seq"] for row in rows]}
-        elif kind is RetentionClass.MEMORY:
-            keys = {"ids": [row["id"] for row in rows], "kinds": [row["kind"] for row in rows]}
-        else:
-            keys = {"ids": [row["id"] for row in rows]}
         async with self._db.transaction(inside) as tx:
-            if kind in _RENEWED:
-                await tx.only(query, **keys, **named)
+            await tx.one(self._sql["wait_for_holds"], tenant=inside.tenant)
+            if kind in _RENEWED:  # no wall stands around what leaves a row: what is held by now is looked up again
+                free = {_key_of(row) for row in await tx.all(self._sql[f"due_{kind}"], **asked)}
+                rows = [row for row in rows if _key_of(row) in free]
+                await tx.only(query, **_keys_of(kind, rows), **named)
                 return len(rows)
             if kind is not RetentionClass.VERSIONS:
-                return await tx.run(query, **keys, **named)
+                return await tx.run(query, **_keys_of(kind, rows), **named)
             await lock_corpus(tx, inside)
-            gone = [row["location"] for row in await tx.all(query, **keys, **named)]
+            gone = [row["location"] for row in await tx.all(query, **_keys_of(kind, rows), **named)]
             used = await tx.all(self._sql["locations_in_use"], **named, locations=gone)
         await self._delete_bytes({*gone} - {row["location"] for row in used})
         return len(gone)
@@ -275,6 +274,15 @@ class RetentionProcess(TenantTurns):
 
 # What is deleted of a row leaves the row: how many of them were due is what counts.
 _RENEWED = frozenset({RetentionClass.JOURNALS, RetentionClass.PAGES, RetentionClass.MEMORY, RetentionClass.TRACES})
+
+
+def _keys_of(kind: RetentionClass, rows: list[Row]) -> dict[str, list[Any]]:
+    """What a class's query of deletion takes."""
+    if kind is RetentionClass.MESSAGES:
+        return {"ids": [row["session_id"] for row in rows], "seqs": [row["seq"] for row in rows]}
+    if kind is RetentionClass.MEMORY:
+        return {"ids": [row["id"] for row in rows], "kinds": [row["kind"] for row in rows]}
+    return {"ids": [row["id"] for row in rows]}
 
 
 def _key_of(row: Row) -> str:

@@ -98,18 +98,28 @@ closed as (delete from event_streams where stream in (select stream from gone) a
 delete from sessions where id = any(%(ids)s) and workspace_id = %(workspace)s;
 
 -- count_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it: how many are due, and how many of those are held.
+with held as materialized (
+    select s.id from sessions s
+    where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s
+      and exists (select from messages m where m.session_id = s.id and m.created_at < %(before)s)
+      and is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id))
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id) as held
+    select s.id in (select id from held) as held
     from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
     where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
   and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)) x;
 
 -- due_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it, that nothing holds.
+with held as materialized (
+    select s.id from sessions s
+    where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s
+      and exists (select from messages m where m.session_id = s.id and m.created_at < %(before)s)
+      and is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id))
 select m.session_id, m.seq
 from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
 where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
   and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)
-  and not is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id)
+  and s.id not in (select id from held)
 order by m.created_at, m.session_id, m.seq limit %(most)s;
 
 -- delete_messages: Those go.
@@ -162,11 +172,14 @@ with untold as (delete from events where stream in (select 'run:' || id from unn
 steps as (delete from run_steps where run_id = any(%(ids)s) and workspace_id = %(workspace)s returning run_id)
 select (select count(distinct stream) from untold) + (select count(*) from steps) as total;
 
+-- wait_for_holds: Whoever puts a hold in this tenant is waited for, and waits until this has ended.
+select wait_for_holds(%(tenant)s::uuid);
+
 -- any_held: Whether anything of a workspace is held.
 select exists (select from legal_holds h where h.tenant_id = %(tenant)s and h.released_at is null
                and (h.kind <> 'workspace' or h.object_id = %(workspace)s::text)) as held;
 
--- count_pages: Jobs that ended before a moment and still have their units or events: how many are due, and how many of those are held.
+-- count_pages: Jobs that ended before a moment, have nothing left to be resumed or retried, and still have their units or events: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
     select (is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'workspace', %(workspace)s::text) or exists (
         select from units u join documents d on d.workspace_id = u.workspace_id and d.origin = u.key
@@ -176,13 +189,15 @@ select count(*) filter (where not x.held) as due, count(*) filter (where x.held)
     from jobs j
     where j.workspace_id = %(workspace)s and j.tenant_id = %(tenant)s and j.state in ('completed', 'partial', 'failed', 'cancelled')
   and j.finished_at < %(before)s
+  and not exists (select from units u where u.job_id = j.id and u.status in ('pending', 'failed'))
   and (exists (select from units u where u.job_id = j.id) or exists (select from events e where e.stream = 'job:' || j.id))) x;
 
--- due_pages: Jobs that ended before a moment and still have their units or events, that nothing holds.
+-- due_pages: Jobs that ended before a moment, have nothing left to be resumed or retried, and still have their units or events, that nothing holds.
 select j.id
     from jobs j
     where j.workspace_id = %(workspace)s and j.tenant_id = %(tenant)s and j.state in ('completed', 'partial', 'failed', 'cancelled')
   and j.finished_at < %(before)s
+  and not exists (select from units u where u.job_id = j.id and u.status in ('pending', 'failed'))
   and (exists (select from units u where u.job_id = j.id) or exists (select from events e where e.stream = 'job:' || j.id))
   and not (is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'workspace', %(workspace)s::text) or exists (
         select from units u join documents d on d.workspace_id = u.workspace_id and d.origin = u.key
@@ -194,36 +209,36 @@ order by j.finished_at, j.id limit %(most)s;
 -- delete_pages: Those go; jobs stay, with their counts, and pages with what readers see.
 with untold as (delete from events where stream in (select 'job:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s returning stream),
 closed as (delete from event_streams where stream in (select 'job:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s),
-went as (delete from units where job_id = any(%(ids)s) and workspace_id = %(workspace)s returning job_id)
+went as (delete from units u where u.job_id = any(%(ids)s) and u.workspace_id = %(workspace)s returning u.job_id)
 select (select count(*) from untold) + (select count(*) from went) as total;
 
 -- count_memory: What was remembered of conversations before a moment: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', m.whose) as held from (
-    select 'fact' as kind, f.id, f.created_at as at, f.user_id::text as whose from facts f
+    select is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, m.whose, m.said_in) as held from (
+    select 'fact' as kind, f.id, f.created_at as at, f.user_id as whose, f.session_id as said_in from facts f
     where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.created_at < %(before)s
     union all
-    select 'episode', e.session_id, e.updated_at, s.user_id::text from episodes e
+    select 'episode', e.session_id, e.updated_at, s.user_id, s.id from episodes e
     join sessions s on s.id = e.session_id and s.workspace_id = e.workspace_id
     where e.workspace_id = %(workspace)s and e.tenant_id = %(tenant)s and e.updated_at < %(before)s
     union all
-    select 'summary', y.session_id, y.updated_at, s.user_id::text from session_summaries y
+    select 'summary', y.session_id, y.updated_at, s.user_id, s.id from session_summaries y
     join sessions s on s.id = y.session_id and s.workspace_id = y.workspace_id
     where y.workspace_id = %(workspace)s and y.tenant_id = %(tenant)s and y.updated_at < %(before)s and y.summary <> '') m) x;
 
 -- due_memory: What was remembered of conversations before a moment, that nothing holds.
 select m.kind, m.id from (
-    select 'fact' as kind, f.id, f.created_at as at, f.user_id::text as whose from facts f
+    select 'fact' as kind, f.id, f.created_at as at, f.user_id as whose, f.session_id as said_in from facts f
     where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.created_at < %(before)s
     union all
-    select 'episode', e.session_id, e.updated_at, s.user_id::text from episodes e
+    select 'episode', e.session_id, e.updated_at, s.user_id, s.id from episodes e
     join sessions s on s.id = e.session_id and s.workspace_id = e.workspace_id
     where e.workspace_id = %(workspace)s and e.tenant_id = %(tenant)s and e.updated_at < %(before)s
     union all
-    select 'summary', y.session_id, y.updated_at, s.user_id::text from session_summaries y
+    select 'summary', y.session_id, y.updated_at, s.user_id, s.id from session_summaries y
     join sessions s on s.id = y.session_id and s.workspace_id = y.workspace_id
     where y.workspace_id = %(workspace)s and y.tenant_id = %(tenant)s and y.updated_at < %(before)s and y.summary <> '') m
-where not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', m.whose)
+where not is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, m.whose, m.said_in)
 order by m.at, m.kind, m.id limit %(most)s;
 
 -- delete_memory: Those go; of a summary the words, for what it covers is not to be summed up again.
@@ -235,25 +250,25 @@ select (select count(*) from facts_gone) + (select count(*) from episodes_gone) 
 
 -- count_traces: Runs and answers from before a moment that still say how they came about: how many are due, and how many of those are held.
 select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', t.whose) as held from (
-    select x.id, min(x.at) as at, min(x.whose) as whose from (
-    select r.id, r.finished_at as at, r.user_id::text as whose from runs r
+    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, t.whose, t.run) as held from (
+    select x.id, min(x.at) as at, min(x.whose)::uuid as whose, min(x.run)::uuid as run from (
+    select r.id, r.finished_at as at, r.user_id::text as whose, r.id::text as run from runs r
     where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
       and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
     union all
-    select a.id, a.at, a.user_id::text from answers a
+    select a.id, a.at, a.user_id::text, coalesce(a.run_id, a.id)::text from answers a
     where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t) x;
 
 -- due_traces: Runs and answers from before a moment that still say how they came about, that nothing holds.
 select t.id from (
-    select x.id, min(x.at) as at, min(x.whose) as whose from (
-    select r.id, r.finished_at as at, r.user_id::text as whose from runs r
+    select x.id, min(x.at) as at, min(x.whose)::uuid as whose, min(x.run)::uuid as run from (
+    select r.id, r.finished_at as at, r.user_id::text as whose, r.id::text as run from runs r
     where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
       and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
     union all
-    select a.id, a.at, a.user_id::text from answers a
+    select a.id, a.at, a.user_id::text, coalesce(a.run_id, a.id)::text from answers a
     where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t
-where not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'person', t.whose)
+where not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, t.whose, t.run)
 order by t.at, t.id limit %(most)s;
 
 -- delete_traces: That goes; the runs and the answers stay.
@@ -274,13 +289,22 @@ select case when held then 0 else total end as due, case when held then total el
 select prune_audit(%(before)s::timestamptz, %(most)s::int, %(actor)s) as went;
 
 -- freed_blobs: Uploaded bytes that were freed before a moment, and whether anything has them again, or is about to.
-select f.location, exists (select from document_versions v where v.workspace_id = f.workspace_id and v.location = f.location)
-    or exists (select from documents d where d.workspace_id = f.workspace_id and d.metadata->'uploads' ? f.location)
-    or exists (select from units u join jobs j on j.id = u.job_id
-               where u.workspace_id = f.workspace_id and u.payload->>'location' = f.location
-                 and j.state in ('queued', 'running')) as used
-from freed_blobs f where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.freed_at < %(before)s
-order by f.freed_at, f.location limit %(most)s;
+with listed as materialized (
+    select f.location, f.freed_at from freed_blobs f
+    where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.freed_at < %(before)s
+    order by f.freed_at, f.location limit %(most)s),
+used as materialized (  -- each table is read once for the whole batch
+    select v.location from document_versions v
+    where v.workspace_id = %(workspace)s and v.location in (select location from listed)
+    union
+    select up.location from documents d cross join lateral jsonb_array_elements_text(
+        case jsonb_typeof(d.metadata->'uploads') when 'array' then d.metadata->'uploads' else '[]' end) up(location)
+    where d.workspace_id = %(workspace)s and up.location in (select location from listed)
+    union
+    select u.payload->>'location' from units u join jobs j on j.id = u.job_id
+    where u.workspace_id = %(workspace)s and j.state in ('queued', 'running')
+      and u.payload->>'location' in (select location from listed))
+select l.location, l.location in (select location from used) as used from listed l order by l.freed_at, l.location;
 
 -- forget_freed: Bytes that are gone, or somebody's again.
 delete from freed_blobs where location = any(%(locations)s) and workspace_id = %(workspace)s and tenant_id = %(tenant)s;

@@ -22,7 +22,7 @@ select count(*) as total from tenants t where t.parent_id = %(tenant)s;
 select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s for update;
 
 -- wait_for_holds: Whoever puts a hold in this tenant is waited for, and waits until this has ended.
-select pg_advisory_xact_lock(hashtextextended('aos.holds.' || %(tenant)s::text, 0));
+select wait_for_holds(%(tenant)s::uuid);
 
 -- refuse_held: Raises where the workspace is held, or a document in it, or somebody of whom it keeps anything.
 select refuse_if_held(%(tenant)s::uuid, array_agg(h.kind), array_agg(h.object_id)) from legal_holds h

@@ -1,5 +1,6 @@
 """A legal hold keeps documents, people and workspaces from every way in which they could go, until it is released."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -172,6 +173,55 @@ async def test_what_runs_and_conversations_kept_is_held_with_whom_and_what_it_is
         assert connection.execute("select count(*) from runs where id = %s", (run,)).fetchall() == [(1,)]
         assert connection.execute("select count(*) from run_steps where run_id = %s", (run,)).fetchone() != (0,)
     refused(await admin.post("/api/erasures", json={"kind": "person", "ids": [person], "reason": "r"}), office)
+
+
+DELETIONS = {
+    "events": ("delete from events where workspace_id = %(w)s", "person"),
+    "run_steps": ("delete from run_steps where workspace_id = %(w)s", "person"),
+    "facts": ("delete from facts where workspace_id = %(w)s", "person"),
+    "pages": ("delete from pages where document_id = %(d)s", "document"),
+    "documents": ("delete from documents where id = %(d)s", "document"),
+    "users": ("delete from users where id = %(u)s", "person"),
+}
+
+
+@pytest.mark.parametrize("table", DELETIONS)
+async def test_a_hold_waits_for_whoever_has_passed_the_walls_and_sees_what_is_left(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, filled: FilledWorkspace, table: str
+) -> None:
+    statement, kind = DELETIONS[table]
+    named = {"w": office.scope.workspace, "d": filled.documents[0], "u": filled.people[0]}
+    body = {"kind": kind, "object_id": named["d" if kind == "document" else "u"], "name": "n", "reason": "r"}
+    worker = Scope.of_worker(office.scope.tenant, office.scope.workspace)
+    async with api.parts.database.transaction(worker) as tx:
+        await tx.run(statement, **named)
+        putting = asyncio.create_task(admin.post("/api/legal-holds", json=body))
+        await asyncio.sleep(0.3)
+        assert not putting.done(), "it is waited for"
+    answer = await putting
+    gone = table in ("documents", "users")
+    assert answer.status_code == (404 if gone else 201), answer.text
+
+
+async def test_who_deletes_a_row_while_a_hold_is_put_on_it_waits_and_is_refused(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, filled: FilledWorkspace
+) -> None:
+    """Whoever deletes has the row locked by then: the hold does not wait for it, so that neither waits for ever."""
+    with psycopg.connect(admin_dsn) as putting, psycopg.connect(admin_dsn, autocommit=True) as looking:
+        lock = "select pg_advisory_xact_lock(hashtextextended('aos.holds.' || %s::text, 0))"
+        putting.execute(lock, (office.scope.tenant,))
+        deleting = asyncio.create_task(admin.delete(f"/api/documents/{filled.documents[0]}"))
+        waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+        while not looking.execute(waiting).fetchall():
+            assert not deleting.done()
+            await asyncio.sleep(0.01)
+        putting.execute(
+            "insert into legal_holds (tenant_id, kind, object_id, name, reason, held_by)"
+            " values (%s, 'document', %s, 'case 7', 'a lawsuit', %s)",
+            (office.scope.tenant, filled.documents[0], admin_of(admin_dsn, office)),
+        )
+        putting.commit()
+        refused(await deleting, office)
 
 
 async def test_a_held_workspace_is_not_deleted_and_nothing_in_it_is(

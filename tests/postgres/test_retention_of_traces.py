@@ -1,5 +1,6 @@
 """What a reading keeps beside the pages, memory, and what says how answers came about: each goes at its time."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -113,6 +114,68 @@ async def test_what_is_held_keeps_its_pages_memory_and_traces(
     assert await counts(admin, dry_run=False) == {"pages": (0, 1, 0), "memory": (0, 3, 0), "traces": (0, 1, 0)}
     after = table_hashes(admin_dsn, office.scope.tenant)
     assert {table for table, digest in after.items() if digest != before[table]} <= OURS
+
+
+async def test_memory_and_traces_go_under_the_hold_of_a_document_that_is_quoted(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, tmp_path: Path
+) -> None:
+    filled = fill(admin_dsn, office, tmp_path, 2, 2)
+    aged(admin_dsn, filled, 20)
+    for kind in ("memory", "traces"):
+        await keep(admin, kind, 10)
+    body = {"kind": "document", "object_id": filled.documents[0], "name": "n", "reason": "r"}
+    hold = (await admin.post("/api/legal-holds", json=body)).json()
+    before = table_hashes(admin_dsn, office.scope.tenant)
+    assert await counts(admin, dry_run=False) == {"memory": (0, 3, 0), "traces": (0, 1, 0)}
+    after = table_hashes(admin_dsn, office.scope.tenant)
+    assert {table for table, digest in after.items() if digest != before[table]} <= OURS
+    await admin.post(f"/api/legal-holds/{hold['id']}/release", json={"reason": "over"})
+    assert await counts(admin, dry_run=False) == {"memory": (3, 0, 3), "traces": (1, 0, 1)}
+
+
+@pytest.mark.parametrize("kind", NEW)
+async def test_a_hold_that_comes_while_a_batch_is_chosen_is_seen_by_it(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, tmp_path: Path, kind: str
+) -> None:
+    """The batch has been chosen and waits for whoever is putting a hold; then it looks again, and nothing goes."""
+    filled = fill(admin_dsn, office, tmp_path, 2, 2)
+    aged(admin_dsn, filled, 20)
+    await keep(admin, kind, 10)
+    before = table_hashes(admin_dsn, office.scope.tenant)
+    with psycopg.connect(admin_dsn) as putting, psycopg.connect(admin_dsn, autocommit=True) as looking:
+        lock = "select pg_advisory_xact_lock(hashtextextended('aos.holds.' || %s::text, 0))"
+        putting.execute(lock, (office.scope.tenant,))
+        batch = asyncio.create_task(api.parts.retention.run(office.scope))
+        waiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+        while not looking.execute(waiting).fetchall():
+            assert not batch.done()
+            await asyncio.sleep(0.01)
+        putting.execute(
+            "insert into legal_holds (tenant_id, kind, object_id, name, reason, held_by)"
+            " values (%s, 'document', %s, 'case 7', 'a lawsuit', gen_random_uuid())",
+            (office.scope.tenant, filled.documents[0]),
+        )
+        putting.commit()
+        assert [one.deleted for one in await batch] == [0]
+    after = table_hashes(admin_dsn, office.scope.tenant)
+    assert {table for table, digest in after.items() if digest != before[table]} <= OURS | {"legal_holds"}
+
+
+@pytest.mark.parametrize("status", ["pending", "failed"])
+async def test_a_job_that_can_be_resumed_or_retried_keeps_its_units(
+    api: Api, admin: httpx.AsyncClient, admin_dsn: str, office: Office, tmp_path: Path, status: str
+) -> None:
+    filled = fill(admin_dsn, office, tmp_path, 1, 1)
+    aged(admin_dsn, filled, 20)
+    await keep(admin, "pages", 10)
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update units set status = %s where stage = 'index'", (status,))
+        connection.execute("update jobs set state = 'partial'")
+    assert await counts(admin, dry_run=False) == {"pages": (0, 0, 0)}
+    assert rows(admin_dsn, "select count(*) from units") == [(2,)]
+    with psycopg.connect(admin_dsn) as connection:
+        connection.execute("update units set status = 'done'")
+    assert await counts(admin, dry_run=False) == {"pages": (1, 0, 1)}
 
 
 async def test_staging_folders_of_killed_workers_go_unless_something_is_held(

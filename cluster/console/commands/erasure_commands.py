@@ -53,7 +53,13 @@ KeyOption = Annotated[
 
 erasures = typer.Typer(no_args_is_help=True, help="Erase documents and people for good, with a signed receipt.")
 holds = typer.Typer(no_args_is_help=True, help="Legal holds: what must not go.")
-retention = typer.Typer(no_args_is_help=True, help="How long each class is kept, and what is due.")
+retention = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "How long each class is kept, and what is due. Of class pages, jobs with files that can still be resumed or"
+        " retried keep their list until those are done."
+    ),
+)
 
 
 @erasures.command("run")

@@ -45,18 +45,69 @@ begin
     end if;
 end $$;
 
+-- Until the transaction ends nobody puts a hold in the tenant, and whoever is putting one is waited for: what is asked after
+-- this is the last word. A hold is put under the same lock, exclusively; deletions do not wait for one another.
+create function wait_for_holds(h_tenant uuid) returns void language sql set search_path = public, pg_temp as $$
+    select pg_advisory_xact_lock_shared(hashtextextended('aos.holds.' || h_tenant, 0))
+$$;
+
+-- The same walls as before, behind that lock; a row is unfolded only where something is held.
+create or replace function refuse_held_document() returns trigger language plpgsql set search_path = public, pg_temp as $$
+begin
+    perform wait_for_holds(old.tenant_id);
+    if exists (select from legal_holds h where h.tenant_id = old.tenant_id and h.released_at is null) then
+        perform refuse_if_document_held(old.tenant_id, old.workspace_id,
+            case tg_table_name when 'documents' then to_jsonb(old)->>'id' else to_jsonb(old)->>'document_id' end);
+    end if;
+    return case tg_op when 'DELETE' then old else new end;
+end $$;
+create or replace function refuse_held_person() returns trigger language plpgsql set search_path = public, pg_temp as $$
+declare who text;
+begin
+    perform wait_for_holds(old.tenant_id);
+    if exists (select from legal_holds h where h.tenant_id = old.tenant_id and h.released_at is null) then
+        who := case tg_table_name
+            when 'users' then to_jsonb(old)->>'id'
+            when 'messages' then (select s.user_id::text from sessions s where s.id = (to_jsonb(old)->>'session_id')::uuid)
+            else to_jsonb(old)->>'user_id' end;
+        perform refuse_if_held(old.tenant_id, array['person', 'workspace'], array[who, to_jsonb(old)->>'workspace_id']);
+    end if;
+    return case tg_op when 'DELETE' then old else new end;
+end $$;
+create or replace function refuse_held_workspace() returns trigger language plpgsql set search_path = public, pg_temp as $$
+begin
+    perform wait_for_holds(old.tenant_id);
+    perform refuse_if_held(old.tenant_id, array['workspace'], array[old.id::text]);
+    return old;
+end $$;
+
+-- Raises AOH09 where a workspace is held, or one of some people or whoever some runs are for, or a document quoted there.
+create function refuse_if_runs_held(h_tenant uuid, h_workspace uuid, h_users uuid[], h_runs uuid[]) returns void
+language plpgsql stable set search_path = public, pg_temp as $$
+declare whose text[];
+begin
+    select coalesce(array_agg(w::text), '{}') into whose from (
+        select unnest(h_users) as w union select r.user_id from runs r where r.id = any(h_runs)) x
+    where w is not null;
+    perform refuse_if_held(h_tenant, 'workspace'::text || array_fill('person'::text, array[cardinality(whose)]),
+                           h_workspace::text || whose);
+    perform refuse_if_quote_held(h_tenant, h_workspace, h_runs);
+end $$;
+
 -- Whatever belongs to a run or to a conversation is held by whoever it is of, by the workspace, and by a document that is
 -- quoted there. A cascade comes to it after its run or its conversation, which was looked at itself, had gone.
 create function refuse_held_record() returns trigger language plpgsql set search_path = public, pg_temp as $$
 declare
-    gone jsonb := to_jsonb(old);
-    whose uuid[];
+    gone jsonb;
+    its_session uuid;
     its_runs uuid[];
 begin
+    perform wait_for_holds(old.tenant_id);
     if not exists (select from legal_holds h where h.tenant_id = old.tenant_id and h.released_at is null) then
         return old;
     end if;
-    if tg_table_name in ('events', 'event_streams') then
+    gone := to_jsonb(old);
+    if tg_table_name = 'event_streams' then
         if gone->>'stream' like 'run:%' then
             its_runs := array[substr(gone->>'stream', 5)::uuid];
         end if;
@@ -64,33 +115,52 @@ begin
         its_runs := array[(gone->>'id')::uuid];
     elsif tg_table_name = 'answers' then
         its_runs := array[coalesce(gone->>'run_id', gone->>'id')::uuid];
-    elsif tg_table_name in ('run_steps', 'approvals', 'run_feedback') then
+    elsif tg_table_name in ('approvals', 'run_feedback') then
         its_runs := array[(gone->>'run_id')::uuid];
     else
+        its_session := (case tg_table_name when 'sessions' then gone->>'id' else gone->>'session_id' end)::uuid;
         select array_agg(r.id) into its_runs from runs r
-        where r.workspace_id = old.workspace_id
-          and r.session_id = (case tg_table_name when 'sessions' then gone->>'id' else gone->>'session_id' end)::uuid;
+        where r.workspace_id = old.workspace_id and r.session_id = its_session;
     end if;
-    select array_agg(w) into whose from (
-        select (gone->>'user_id')::uuid as w
-        union select r.user_id from runs r where r.id = any(its_runs)
-        union select s.user_id from sessions s where s.id = (gone->>'session_id')::uuid) x
-    where w is not null;
-    perform refuse_if_held(old.tenant_id,
-        array['workspace'] || array_fill('person'::text, array[coalesce(cardinality(whose), 0)]),
-        array[old.workspace_id::text] || coalesce(whose::text[], '{}'));
-    perform refuse_if_quote_held(old.tenant_id, old.workspace_id, its_runs);
+    perform refuse_if_runs_held(old.tenant_id, old.workspace_id,
+        array(select (gone->>'user_id')::uuid
+              union select s.user_id from sessions s where s.id = (gone->>'session_id')::uuid), its_runs);
     return old;
+end $$;
+
+-- The same of events and of journals, of which a run has many: they are looked at by run, once for a whole statement.
+create function refuse_held_journals() returns trigger language plpgsql set search_path = public, pg_temp as $$
+declare
+    place record;
+    its_runs uuid[];
+begin
+    for place in select distinct g.tenant_id, g.workspace_id from gone g loop
+        perform wait_for_holds(place.tenant_id);
+        if exists (select from legal_holds h where h.tenant_id = place.tenant_id and h.released_at is null) then
+            if tg_table_name = 'events' then
+                its_runs := array(select distinct substr(g.stream, 5)::uuid from gone g
+                                  where g.workspace_id = place.workspace_id and g.stream like 'run:%');
+            else
+                its_runs := array(select distinct g.run_id from gone g where g.workspace_id = place.workspace_id);
+            end if;
+            perform refuse_if_runs_held(place.tenant_id, place.workspace_id, '{}', its_runs);
+        end if;
+    end loop;
+    return null;
 end $$;
 
 do $$
 declare
     name text;
 begin
-    foreach name in array array['runs', 'run_steps', 'approvals', 'run_feedback', 'events', 'event_streams', 'answers',
-                                'sessions', 'messages', 'session_summaries', 'episodes', 'facts'] loop
+    foreach name in array array['runs', 'approvals', 'run_feedback', 'event_streams', 'answers', 'sessions', 'messages',
+                                'session_summaries', 'episodes', 'facts'] loop
         execute format('create trigger held_records_stay before delete on %I for each row execute function '
                        'refuse_held_record()', name);
+    end loop;
+    foreach name in array array['run_steps', 'events'] loop
+        execute format('create trigger held_records_stay after delete on %I referencing old table as gone '
+                       'for each statement execute function refuse_held_journals()', name);
     end loop;
 end $$;
 create trigger held_quotes_stay before delete on answer_citations for each row execute function refuse_held_document();

@@ -1,7 +1,8 @@
 -- Classes of data: the class that a document is of, by a policy's rules or by hand; its chunks are of the same, and an answer of
 -- the highest of what it cites. Periods of retention for pages of former readings, traces and memory.
 --
--- Locks: documents, answers and retention_rules against everybody for the moment in which a column or a check is added.
+-- Locks: documents against everybody while it is read once, for the checks of the new columns; answers and retention_rules for
+-- the moment in which a column or a check is added.
 alter table documents
     add column classification text check (classification <> ''),
     add column classification_rank smallint,
