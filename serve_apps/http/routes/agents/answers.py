@@ -1,5 +1,6 @@
 """Ask, and look into an answer: from each of its claims to the page, the engine, the file and the job it rests on."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
@@ -268,9 +269,13 @@ async def answer_question(
     if mask is None:
         return shown
     mask.note_sources([{"classification": hit.classification} for hit in answer.search.hits])
+    return await asyncio.to_thread(_masked_answer, shown, mask)
+
+
+def _masked_answer(shown: AnswerShape, mask: AnswerMask) -> AnswerShape:
     text = mask.text(shown.answer, counted=True)
     told = {**mask.json(shown.model_dump(mode="json")), "answer": text, "personal_data": mask.told}
-    return AnswerShape.model_validate(told | {"classification": of, "id": shown.id})
+    return AnswerShape.model_validate(told | {"classification": shown.classification, "id": shown.id})
 
 
 def _masked_draft(draft: ShowDraft | None, mask: AnswerMask | None) -> ShowDraft | None:
@@ -311,4 +316,5 @@ async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     mask = await parts.governance.policies.mask(me.scope)
     if mask is None:
         return found
-    return Why.model_validate(mask.json(found.model_dump(mode="json"), unknown=True))
+    told = await asyncio.to_thread(mask.json, found.model_dump(mode="json"), unknown=True)
+    return Why.model_validate(told)
