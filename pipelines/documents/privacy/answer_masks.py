@@ -51,14 +51,7 @@ class AnswerMask:
 
     def note_sources(self, value: Any) -> None:
         """Learn of which classes the sources are that an answer may rest on."""
-        if isinstance(value, Mapping):
-            if isinstance(found := value.get(_CLASS), str):
-                self._classes.add(found)
-            for inner in value.values():
-                self.note_sources(inner)
-        elif isinstance(value, list | tuple):
-            for inner in value:
-                self.note_sources(inner)
+        self._classes |= classes_in(value)
 
     def text(self, text: str, *, counted: bool = False, unknown: bool = False) -> str:
         """The whole text as it is shown; `counted`: it is the answer. `unknown`: nobody knows yet what it rests on."""
@@ -91,7 +84,7 @@ class AnswerMask:
     def json(self, value: Any, name: str = "", *, unknown: bool = False, foreign: bool = False) -> Any:
         """A JSON value as it is shown; the name of a field may say what stands in it.
 
-        `foreign`: the names of its fields are not ours, as in what tools are given and say; there names are masked, too.
+        `foreign`: the names of its fields are not ours, as in what tools are given and say; names are masked there.
         """
         foreign = foreign or name in _FOREIGN
         if name in _OURS and (not foreign or _is_identifier(value)):
@@ -163,6 +156,14 @@ class MaskedPieces:
     def reset(self) -> None:
         """Another text begins."""
         self._text, self._at, self._looked = "", 0, 0
+
+
+def classes_in(value: Any) -> set[str]:
+    """The classes that a JSON value says its sources are of."""
+    if isinstance(value, Mapping):
+        own = {found} if isinstance(found := value.get(_CLASS), str) else set()
+        return own.union(*map(classes_in, value.values()))
+    return set().union(*map(classes_in, value)) if isinstance(value, list | tuple) else set()
 
 
 def _is_identifier(value: Any) -> bool:

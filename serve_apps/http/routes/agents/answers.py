@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedPieces
+from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
@@ -269,6 +270,8 @@ async def answer_question(
     if mask is None:
         return shown
     mask.note_sources([{"classification": hit.classification} for hit in answer.search.hits])
+    if answer.calculation is not None:  # it is made of rows of other documents than those that were found
+        mask.note_sources({"classification": UNKNOWN_CLASS})
     return await asyncio.to_thread(_masked_answer, shown, mask)
 
 
