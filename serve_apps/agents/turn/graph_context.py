@@ -23,7 +23,8 @@ class GraphEntities:
         found = await self._graph.ask(scope, agent, query, limit)
         relations, entities = list(map(_edge_data, found.edges)), list(map(_node_data, found.nodes))
         # An entity is of many documents: it is taken for one of the strictest class of data.
-        return {"relations": relations, "entities": entities, "classification": UNKNOWN_CLASS}
+        of = {"classification": UNKNOWN_CLASS} if relations or entities else {}
+        return {"relations": relations, "entities": entities, **of}
 
 
 def _node_data(node: EntityNode) -> Json:

@@ -56,7 +56,7 @@ class AgentTables:
             listing = await catalogue.search_tables(scope, None, agent, 0, MOST_DOCUMENTS)
             found = rank_tables(question, listing.tables) if question else listing.tables
         shown = list(map(_table_data, found[:MOST_TABLES]))
-        return {"tables": shown, "more": max(0, len(found) - MOST_TABLES), **UNKNOWN}
+        return {"tables": shown, "more": max(0, len(found) - MOST_TABLES), **(UNKNOWN if shown else {})}
 
     async def query(self, scope: Scope, agent: str, sql: str) -> Json:
         """{columns, notes, rows, sql, places, passages}; rows and places as far as a model reads an observation.
