@@ -167,10 +167,10 @@ def build_container(
     limits = Limiter.of(database, redis, settings.limits, upkeep.figures)
     writer = RoutedWriter(_model_router(settings, switchboard, database, limits), switchboard, agents)
     episodic = EpisodicMemory(database, EpisodeStore(), embedder, settings.memory)
-    search = search_of(settings, database, embedder, reranker, writer, models.configured)
-    answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
     governance, helpers = build_governance(database, vault), ModelHelpers(ASSISTANT.name, of_all)
-    shows = governance.policies.mask
+    rules, shows = governance.classes.rules, governance.policies.mask
+    search = search_of(settings, database, embedder, reranker, writer, models.configured, rules)
+    answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
     cached = build_caching(settings, database, redis, embedder, search, answerer, _clock_sources(), helpers, shows)
     tables = TableWorkbench(TableStore(database))
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
@@ -253,7 +253,8 @@ class TurnRuntime:
             _log.warning("no model is configured for all workspaces: agents without a connection of theirs say so")
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         jobs = JobLedger(base.database)
-        self.school = Academy(base.database, base.agents, jobs, base.answerer, base.audit, settings.academy)
+        asks, shows = base.answerer, base.governance.policies.mask
+        self.school = Academy(base.database, base.agents, jobs, asks, base.audit, settings.academy, mask=shows)
         due, way_in = DueSchedules(base.database), build_turn_intake(settings, base, {})
         actions: dict[Action, ScheduledAction] = {
             Action.MESSAGE: ScheduledMessage(base.database, due, base.runs, way_in),

@@ -23,6 +23,7 @@ from serve_apps.retrieval.search.expand import QueryEnhancer
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query_writer import ModelSpend, QueryWriter, WriterReply
 from serve_apps.retrieval.search.rerank import ServiceJudge, WriterJudge
+from serve_apps.retrieval.search.retrievers import ClassRules
 
 
 class RoutedWriter:
@@ -64,9 +65,10 @@ def search_of(
     reranker: Reranker | None,
     writer: QueryWriter,
     client: httpx2.AsyncClient,
+    class_rules: ClassRules,
 ) -> SearchPipeline:
     """The search of a process; nothing is asked yet. `reranker`: None where there are no weights for the cross-encoder;
-    `writer` asks the workspace's language models, `client` a reranking service.
+    `writer` asks the workspace's language models, `client` a reranking service; `class_rules` as of `ChunkRetriever`.
     """
     return SearchPipeline(
         database,
@@ -80,4 +82,5 @@ def search_of(
             WriterJudge(writer, settings.rerank),
         ),
         packing=settings.pack,
+        class_rules=class_rules,
     )

@@ -16,11 +16,14 @@ from cluster.state.audit import AuditLog
 from cluster.state.work.jobs import JobLedger
 from configs.sections_skills import AcademySettings
 from pipelines.documents.document import document_id
+from pipelines.documents.privacy.answer_masks import AnswerMask
+from pipelines.documents.privacy.answer_rules import AnswerRule
 from pipelines.documents.store.document_writes import FileArrival
 from serve_apps.agents.academy.register import NotEnrolled
-from serve_apps.agents.academy.school import Academy
+from serve_apps.agents.academy.school import Academy, as_report
 from serve_apps.retrieval.answers.answerer import CitedAnswer
 from serve_apps.retrieval.cache.cached_search import AnswerPort
+from skills.quiz import ExamAnswer, QuizQuestion, SourcePassage, mark_answer, quiz_result
 from tests.fakes.campus import Campus, open_campus
 from tests.fakes.ledger import worker_scope
 
@@ -148,3 +151,11 @@ async def test_ac_05_with_nothing_to_study_nobody_is_demoted(campus: Campus) -> 
     told = await campus.client.post(f"{campus.path}/academy/quiz")
     assert (told.status_code, told.json()["code"]) == (409, "nothing_to_study")
     assert await campus.status() == "graduated"
+
+
+def test_a_report_quotes_answers_as_they_are_shown() -> None:
+    answer = ExamAnswer("x" * 590 + " a.b@example.org", (SourcePassage("to a.b@example.org.txt", 1, ""),))
+    made = quiz_result([mark_answer(QuizQuestion(question="?", facts=("x",), source="a"), answer)], 0.5)
+    assert "a.b@" in str(as_report(made))
+    (told,) = as_report(made, AnswerMask([AnswerRule("mask")]))["questions"]
+    assert "a.b" not in str(told) and told["cited"][0]["file"].startswith("to [email]")

@@ -7,12 +7,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from cluster.basics.scope import Role
+from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.privacy.answer_masks import AnswerMask
 from pipelines.documents.privacy.answer_rules import AnswerRule
 from pipelines.documents.privacy.document_classes import DocumentClasses, UnknownClass
 from serve_apps.governance.classification import EVERY, ClassificationProcess
+from serve_apps.retrieval.search.pipeline import SearchPipeline
 from tests.fakes.corpus import Book, Passage, Sheet, load, open_generation
 from tests.fakes.http import Api, Clock, Office, make_parts, open_office, serve
+from tests.fakes.models import FakeEmbedder
 
 TEXTS = {
     "plain.txt": "Nothing stands here.",
@@ -105,6 +109,67 @@ async def test_another_tenants_documents_are_not_touched(
     assert found(admin_dsn) == {"theirs.txt": "confidential"}
     clock.now += EVERY
     assert await process.turn() is not None
+
+
+async def test_what_was_looked_at_before_is_unknown_until_the_next_look(
+    classes: DocumentClasses, office: Office, admin_dsn: str, api: Api
+) -> None:
+    """Another version, and other rules: both may be of any class; what a hand has decided stays."""
+    names = list(TEXTS)
+    ids = dict(zip(names, fill(admin_dsn, office, TEXTS), strict=True))
+    search = SearchPipeline(
+        api.parts.database, FakeEmbedder(), None, SearchSettings(), RerankSettings(), class_rules=classes.rules
+    )
+    with psycopg.connect(admin_dsn) as connection:
+        chunks = [row[0] for row in connection.execute("select id from document_chunks").fetchall()]
+
+    async def seen() -> dict[str, str | None]:
+        return {hit.filename: hit.classification for hit in await search.load_hits(office.scope, chunks)}
+
+    assert await seen() == dict.fromkeys(TEXTS, "?")
+    await classes.sweep(office.scope)
+    assert await seen() == WANTED
+    async with api.parts.database.transaction(office.scope) as tx:
+        await classes.set(tx, office.scope, ids["plain.txt"], "public")
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        of_another = "update documents set classified_with = left(classified_with, 17) || 'v0' where filename = %s"
+        connection.execute(of_another, ["words.txt"])
+    assert await seen() == {**WANTED, "words.txt": "?", "plain.txt": "public"}
+    admin = await api.sign_in(office.emails[Role.ADMIN])
+    body = {"classes": [{"name": "partners", "rank": 1, "keywords": ["nothing such"]}]}
+    of_corpus = "select corpus_version from workspaces where id = %s"
+    with psycopg.connect(admin_dsn) as connection:
+        before = connection.execute(of_corpus, [office.scope.workspace]).fetchone()
+    made = await admin.post("/api/data-governance/policies", json={"name": "More", "body": body, "tenant_wide": False})
+    assert made.status_code == 201, made.text
+    with psycopg.connect(admin_dsn) as connection:
+        after = connection.execute(of_corpus, [office.scope.workspace]).fetchone()
+    assert before and after and after[0] > before[0], "what is remembered of searches says of which class documents are"
+    assert await seen() == {**dict.fromkeys(TEXTS, "?"), "plain.txt": "public"}
+    await classes.sweep(office.scope)
+    assert await seen() == {**WANTED, "plain.txt": "public"}
+
+
+async def test_a_batch_is_one_change_and_nothing_is_looked_for_without_one(
+    classes: DocumentClasses, office: Office, admin_dsn: str
+) -> None:
+    def corpus(more: int = 0) -> int:
+        with psycopg.connect(admin_dsn, autocommit=True) as connection:
+            named = [more, office.scope.workspace]
+            connection.execute("update workspaces set corpus_version = corpus_version + %s where id = %s", named)
+            row = connection.execute("select corpus_version from workspaces where id = %s", named[1:]).fetchone()
+            assert row is not None
+            return int(row[0])
+
+    fill(admin_dsn, office, TEXTS)
+    before, tenant = corpus(), office.scope.tenant
+    assert await classes.sweep_tenant(tenant) == len(TEXTS) and corpus() == before + 1
+    assert await classes.sweep_tenant(tenant) == 0, "it has changed the corpus itself"
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        connection.execute("update documents set classified_with = 'other'")
+    assert await classes.sweep_tenant(tenant) == 0, "nothing has changed that anybody told"
+    corpus(1)
+    assert await classes.sweep_tenant(tenant) == len(TEXTS)
 
 
 def test_what_nobody_has_looked_at_is_taken_for_the_strictest() -> None:

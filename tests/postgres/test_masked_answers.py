@@ -146,6 +146,18 @@ async def test_an_answer_from_documents_is_masked_with_its_quotes_and_not_rememb
     assert rows.keys() <= {"table pages", "table document_chunks"}, rows.keys()
 
 
+async def test_names_of_files_are_masked_in_a_search(library: Api, office: Office, admin_dsn: str) -> None:
+    """As in answers: a file may be called after a person."""
+    fill(admin_dsn, office, "Letter to bob.named@mail1.example.org .txt")
+    admin = await library.sign_in(office.emails[Role.ADMIN])
+    await set_policy(admin, pii={"search": "mask"})
+    asked = {"query": "signed on behalf", "group_by_document": True, "pack": True}
+    found = await admin.post("/api/documents/search", json=asked)
+    assert found.status_code == 200 and "bob.named@" not in found.text
+    body = found.json()
+    assert body["results"][0]["filename"] == body["documents"][0]["filename"] == "Letter to [email] .txt"
+
+
 async def test_classes_are_inherited_and_a_change_by_hand_holds_at_once(
     library: Api, office: Office, admin_dsn: str
 ) -> None:
@@ -187,13 +199,11 @@ async def test_classes_are_inherited_and_a_change_by_hand_holds_at_once(
     assert (await viewer.put(path, json={"classification": "public"})).status_code == 403
 
 
-def fill(admin_dsn: str, office: Office) -> list[str]:
+def fill(admin_dsn: str, office: Office, name: str = "contract.txt") -> list[str]:
     """One document, linked to the default agent."""
     with psycopg.connect(admin_dsn, autocommit=True) as connection:
         generation = open_generation(connection, office.scope)
-        return load(
-            connection, office.scope, generation, [Book("contract.txt", [Passage(LINE, vector=hash_vector(LINE))])]
-        )
+        return load(connection, office.scope, generation, [Book(name, [Passage(LINE, vector=hash_vector(LINE))])])
 
 
 def pieces_of(stream: str) -> str:

@@ -166,6 +166,11 @@ async def test_gv_04_nothing_of_what_is_planted_is_kept_anywhere(
                     assert planted_in(replayed.text) == []
                 asked = json.dumps([one.body for one in model.chats], ensure_ascii=False)
                 boss = await api.sign_in(office.emails[Role.ADMIN])
+                model.replies[:] = [Say("No.")]
+                other = await boss.post(f"/api/runs/{runs[0]}/replay", json={"prompt": "Say no."})
+                diverged = other.json()["diverged"]
+                assert diverged["now"] == "answer" and "[EMAIL " in str(diverged["recorded"]), other.text
+                assert planted_in(other.text) == [], "what is sealed beside the run stays there"
                 unmasked = await boss.post(f"/api/runs/{runs[0]}/unmask", json={"reason": "a test of the right"})
         places |= {f"collector {path}": repr(bodies) for path, bodies in collector.bodies.items()}
     places |= {"redis": kept_in_redis(redis_url)}

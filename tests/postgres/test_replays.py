@@ -10,10 +10,12 @@ from cluster.basics.errors import Invalid, Overloaded, Unavailable
 from cluster.models.messages import ConnectionFallback, ModelMessage, ModelReply, TokenUsage
 from cluster.state.approvals import ReviewVerdict
 from cluster.state.canonical_json import dump_canonical
+from pipelines.documents.privacy.answer_rules import AnswerRule, rules_to_json
 from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.planning.planned_path import GeneralHandler
+from serve_apps.agents.streams.masked_answer import ANSWERS
 from serve_apps.agents.turn.general_path import ToolLoopHandler
-from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, TurnPath
+from serve_apps.agents.turn_ports import AgentId, AgentSnapshot, Journal, Turn, TurnOutcome, TurnPath
 from skills.framework.contract import CallEffect
 from tests.fakes.agents import Line, ScriptedModels, calls
 from tests.fakes.crew import ASK, AUTO, FakeAgents, FakeSearch, FakeTool, crew, hit
@@ -164,3 +166,16 @@ async def test_another_model_is_compared_with_the_run_as_it_was(here: Stage) -> 
         assert steps["model"] == 5
         assert (report["diverged"] or {}).get("step") == step, lines
     assert len(tool.ran) == 1
+
+
+async def test_an_error_is_stored_as_it_is_told(here: Stage) -> None:
+    """What an error says may be of a person; the row of a run has it no more than the event."""
+
+    async def fails(turn: Turn, journal: Journal) -> TurnOutcome:
+        raise Invalid("there is no mailbox a.b@example.org")
+
+    turn = await here.begin(options={ANSWERS: rules_to_json([AnswerRule("mask")])})
+    told = await here.carry(turn, fails)
+    assert told[-1].data["detail"] == "there is no mailbox [email]"
+    (row,) = await here.rows("select error from runs where id = %(run)s", run=turn.run)
+    assert row["error"] == told[-1].data

@@ -115,7 +115,7 @@ async def test_passages_of_a_table_just_filled_are_looked_up_one_by_one(
     query = f"explain (analyze, format json)\n{SQL['passages']}"
     async with pool.transaction(scope) as tx:
         ids = [row["id"] for row in await tx.all("select id from document_chunks order by md5(id) limit 10")]
-        (row,) = await tx.all(query, tenant=scope.tenant, workspace=scope.workspace, ids=ids)
+        (row,) = await tx.all(query, tenant=scope.tenant, workspace=scope.workspace, ids=ids, rules=None)
     walked = {
         node["Relation Name"]: node["Actual Rows"] * node["Actual Loops"]
         for node in nodes(row["QUERY PLAN"][0]["Plan"])

@@ -72,6 +72,7 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
         "b": 0.4,
         "exact_scope": 10,
         "ids": [],
+        "rules": None,
         "language": "english",
         "own": None,
         "known": None,

@@ -8,11 +8,11 @@ import pytest
 from cluster.basics.errors import InvalidSettings
 from serve_apps.agents.approval import ApprovalPolicy, load_policy
 from serve_apps.agents.events import EventKind
-from serve_apps.agents.turn.tool_call import ToolRequest, run_tool
+from serve_apps.agents.turn.tool_call import SHOWN, ToolRequest, run_tool
 from serve_apps.agents.turn_errors import ApprovalPending
 from skills.framework.contract import CallEffect
 from tests.fakes.agents import MemoryJournal, turn
-from tests.fakes.crew import SHIPPED, FakeTool
+from tests.fakes.crew import AUTO, SHIPPED, FakeTool
 
 
 def policy(folder: Path, text: str) -> ApprovalPolicy:
@@ -186,3 +186,11 @@ async def test_edits_are_judged_again(tmp_path: Path, edits: dict[str, Any], cod
     """HI-04: edited arguments have to fit the schema, and the list still refuses what it refuses."""
     tool, result = await approved(tmp_path, edits)
     assert tool.ran == [] and result["error"].startswith(code)
+
+
+async def test_a_long_result_is_cut_and_says_of_which_classes_it_was() -> None:
+    long = {"passages": [{"content": "x" * SHOWN, "classification": "restricted"}, {"classification": None}]}
+    journal = MemoryJournal()
+    await run_tool(turn(), journal, AUTO, FakeTool(answer=long), ToolRequest("1", "note", {"text": "milk"}), 10)
+    (told,) = journal.of(EventKind.TOOL_RESULT)
+    assert isinstance(told["result"], str) and told["classes"] == [{"classification": "restricted"}]

@@ -22,11 +22,13 @@ from cluster.models.messages import (
 from cluster.state.canonical_json import dump_canonical
 from cluster.state.work.run_queries import RunRecording
 from cluster.state.work.run_record import RunEvent, RunState
+from pipelines.documents.privacy.answer_rules import AnswerRule, rules_to_json
 from serve_apps.agents.durable.message_codec import reply_from_json, reply_to_json, request_to_json
 from serve_apps.agents.durable.replay import Replayer, walk_again
 from serve_apps.agents.durable.run_loop import done_data, emit_opening
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.intake.turn import dump_turn, load_turn
+from serve_apps.agents.streams.masked_answer import ANSWERS
 from serve_apps.agents.streams.subscriber import EventQueue
 from serve_apps.agents.turn.general_path import ToolLoopHandler
 from serve_apps.agents.turn_errors import ApprovalPending
@@ -275,3 +277,13 @@ async def test_a_reader_that_keeps_up_sees_pieces_as_they_come() -> None:
     await reading
     assert len(seen) == 12
     assert seen[-1].sent == 3
+
+
+async def test_a_divergence_shows_what_the_runs_answer_would_show() -> None:
+    """Requests to models hold what nobody was shown: they are told under the rules that the turn began with."""
+    recording = await recorded()
+    rules = {ANSWERS: rules_to_json([AnswerRule("mask")])}
+    other = {**recording.input, "message": "Write to a.b@example.org", "options": rules}
+    replayer = Replayer(Shelf(replace(recording, input=other)), {TurnPath.GENERAL: agent(Models())})
+    told = (await replayer.replay(SCOPE, "run"))["diverged"]
+    assert told["step"] == 1 and "a.b@" not in str(told) and "Write to [email]" in str(told["now"])

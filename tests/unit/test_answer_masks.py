@@ -106,6 +106,25 @@ def test_json_is_masked_where_a_client_needs_it_least() -> None:
     assert mask.json([given, {"account": 4111111111111111}]) == [shown, {"account": "[card]"}]
 
 
+def test_what_tools_are_given_and_say_is_masked_whatever_its_fields_are_called() -> None:
+    """Below `result` and `arguments` a field may be called `id` or `page` and hold anything; and names are masked."""
+    said, card = "Ask a.b@example.org", "4111111111111111"
+    uuid, digest = "01234567-0123-4567-8901-012345678901", "4111111111111111" * 4
+    result = {"id": said, "url": said, "page": [said], "start": {"step": said}, "n": 4111111111111111}
+    result |= {"document_id": uuid, "digest": digest, "chunk_id": card, "spans": [[1, 2, 3]]}
+    shown = AnswerMask([ALL]).json({"id": "call-1", "result": result, "ms": 3})
+    assert shown["id"] == "call-1" and shown["ms"] == 3
+    masked = {"id": "Ask [email]", "url": "Ask [email]", "page": ["Ask [email]"], "start": {"step": "Ask [email]"}}
+    kept = {"n": 4111111111111111, "document_id": uuid, "digest": digest, "spans": [[1, 2, 3]]}
+    assert shown["result"] == masked | kept | {"chunk_id": "[card]"}
+    given = {"a.b@example.org": 1, "c.d@example.org": 2, "phone of a.b@example.org": "0301234567"}
+    assert AnswerMask([ALL]).json({"arguments": given})["arguments"] == {
+        "[email]": 1,
+        "[email] (2)": 2,
+        "phone of [email]": "[phone]",
+    }
+
+
 def test_rules_come_back_from_a_frozen_turn() -> None:
     rules = (ALL, AnswerRule("mark", ("email",), ("restricted",)))
     assert rules_from_json(rules_to_json(rules)) == rules

@@ -6,11 +6,15 @@ from itertools import islice
 import pytest
 
 from pipelines.documents.document import Page
+from pipelines.documents.privacy.answer_masks import AnswerMask
+from pipelines.documents.privacy.answer_rules import AnswerRule
 from pipelines.documents.privacy.detection_rules import RULES
 from pipelines.documents.privacy.kinds import PersonalDataKind
 from pipelines.documents.privacy.page_masks import mark_page
 from pipelines.documents.privacy.personal_data import find_personal_data, mask_personal_data
 from tests.fakes.planted import plant_values
+
+HOSTILE = ("(1)1" * 25_000, "(1" * 50_000, "+1(1" * 20_000, "1.1.1.1" * 14_000, "Mr. A" * 20_000)
 
 
 def kinds_in(text: str) -> list[tuple[str, str]]:
@@ -158,10 +162,18 @@ def test_a_password_in_json_is_found(text: str) -> None:
 
 def test_a_text_that_is_made_to_give_one_find_a_round_is_masked_in_little_time() -> None:
     """A hundred thousand characters of it held a process for a minute; and nothing is found in what comes out."""
-    hostile = ("(1)1" * 25_000, "(1" * 50_000, "+1(1" * 20_000, "1.1.1.1" * 14_000, "Mr. A" * 20_000)
-    for one in hostile:
+    for one in HOSTILE:
         began = time.process_time()
         masked, _ = mask_personal_data(one)
         covered, _ = mark_page(Page(1, one[:20_000]), "mask")
         assert time.process_time() - began < 8
         assert find_personal_data(masked) == [] and mark_page(covered, "mask") == (covered, {})
+
+
+def test_such_a_text_in_an_answer_is_masked_in_little_time() -> None:
+    """Eight thousand of them held every request for twenty seconds; what stands before a piece stays."""
+    for one in HOSTILE:
+        began = time.process_time()
+        shown = AnswerMask([AnswerRule("mask")]).text(f"It was said before that all is well, {one}")
+        assert time.process_time() - began < 8
+        assert find_personal_data(shown) == [] and shown.startswith("It was said before that ")

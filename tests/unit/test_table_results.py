@@ -86,6 +86,7 @@ async def test_a_model_reads_notes_and_whole_rows_however_many_there_are() -> No
     assert len(told) <= OUTPUT
     seen = json.loads(told)
     assert "a note" in seen["notes"] and any("of 50 rows" in note for note in seen["notes"])
+    assert found["classification"] == "?", "it is made of rows of documents that nobody names"
     assert seen["rows"][0] == ["y" * 60 + "0"] and len(seen["rows"]) > 10 and seen["sql"] == "select 1"
 
 

@@ -16,7 +16,8 @@ from pipelines.documents.privacy.personal_data import find_personal_data
 from pipelines.documents.privacy.policy_rules import DataClass, classify
 from pipelines.documents.privacy.policy_store import PolicyStore
 
-BATCH = 20  # documents
+BATCH = 20  # documents that are settled together
+MOST = 10_000  # documents of one sweep
 PAGES = 50  # pages that are in memory at a time
 
 
@@ -43,6 +44,7 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
         """`policies` say which classes there are."""
         super().__init__(database)
         self._policies = policies
+        self._swept: dict[str, tuple[int, str]] = {}  # by workspace: corpus and rules of its last whole sweep
 
     async def show(self, scope: Scope, document: str) -> DocumentClass:
         """The class of a document. Raises NotFound."""
@@ -81,12 +83,29 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
     async def sweep_tenant(self, tenant: TenantId) -> int:
         """As `sweep`, through all of a tenant's workspaces."""
         rows = await self._db.read(Scope(tenant, WorkspaceId(tenant)), self._sql["workspaces"], tenant=tenant)
-        return sum([await self.sweep(Scope.of_worker(tenant, WorkspaceId(row["id"]))) for row in rows])
+        return sum([await self._sweep_changed(tenant, row) for row in rows])
 
-    async def sweep(self, scope: Scope, most: int = 10_000) -> int:
+    async def rules(self, scope: Scope) -> str:
+        """Fingerprint of the rules of now: what was looked at under others may be of any class."""
+        everybody = Scope.of_worker(scope.tenant, scope.workspace)
+        async with self._db.transaction(everybody) as tx:
+            return fingerprint_of(await self._policies.classes(tx, everybody))
+
+    async def _sweep_changed(self, tenant: TenantId, workspace: Row) -> int:
+        """As `sweep`; nothing is looked for where neither documents nor rules changed since the last whole sweep."""
+        scope = Scope.of_worker(tenant, WorkspaceId(workspace["id"]))
+        state = (int(workspace["corpus_version"]), await self.rules(scope))
+        if self._swept.get(workspace["id"]) == state:
+            return 0
+        done = await self.sweep(scope, MOST)
+        if done < MOST:
+            self._swept[workspace["id"]] = state
+        return done
+
+    async def sweep(self, scope: Scope, most: int = MOST) -> int:
         """Look at documents of a workspace that were not looked at under the rules of now; how many that were.
 
-        Each is settled by itself: whoever is stopped in the middle goes on with those that are left.
+        They are settled in batches: whoever is stopped in the middle goes on with those that are left.
         """
         everybody, done = Scope.of_worker(scope.tenant, scope.workspace), 0
         async with self._db.transaction(everybody) as tx:
@@ -99,8 +118,8 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
             rows = await self._db.read(everybody, self._sql["due"], **everybody.keys, **named)
             if not rows:
                 break
-            for row in rows:
-                await self._settle(everybody, row, await self._class_of(everybody, row, classes), rules)
+            found = [await self._class_of(everybody, row, classes) for row in rows]
+            await self._settle(everybody, rows, found, rules)
             done += len(rows)
         return done
 
@@ -113,6 +132,8 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
         return int(row["total"])
 
     async def _class_of(self, scope: Scope, document: Row, classes: Sequence[DataClass]) -> DataClass | None:
+        if not classes:
+            return None
         finds, highest, after = Counter[PersonalDataKind](), classify(classes, document["filename"], "", {}), -1
         while True:
             named = {"version": document["current_version"], "after": after, "limit": PAGES}
@@ -125,13 +146,19 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
             found = classify(classes, document["filename"], text, finds)
             highest = max((one for one in (highest, found) if one), key=lambda one: one.rank, default=None)
 
-    async def _settle(self, scope: Scope, document: Row, of: DataClass | None, rules: str) -> None:
-        name, rank = (None, None) if of is None else (of.name, of.rank)
-        named = {"document": document["id"], "version": document["current_version"], "rules": rules}
+    async def _settle(
+        self, scope: Scope, documents: Sequence[Row], found: Sequence[DataClass | None], rules: str
+    ) -> None:
+        changed = False
         async with self._db.transaction(scope) as tx:
             await lock_corpus(tx, scope)
-            row = await tx.one(self._sql["settle"], **scope.keys, **named, name=name, rank=rank)
-            if row is not None and row["before"] != name:
+            for document, of in zip(documents, found, strict=True):
+                name, rank = (None, None) if of is None else (of.name, of.rank)
+                named = {"document": document["id"], "version": document["current_version"], "rules": rules}
+                row = await tx.one(self._sql["settle"], **scope.keys, **named, name=name, rank=rank)
+                # Searches remember what nobody had looked at as of any class.
+                changed = changed or (row is not None and (row["before"] != name or row["unknown"]))
+            if changed:
                 await mark_corpus_changed(tx, scope)
 
 

@@ -2,7 +2,7 @@
 select claim_classification(%(now)s::timestamptz, %(every)s::interval)::text as tenant;
 
 -- workspaces: All of a tenant's, the oldest first.
-select w.id::text as id from workspaces w where w.tenant_id = %(tenant)s order by w.created_at, w.id;
+select w.id::text as id, w.corpus_version from workspaces w where w.tenant_id = %(tenant)s order by w.created_at, w.id;
 
 -- due: Documents whose version that readers see was not looked at under these rules.
 select d.id, d.filename, d.current_version from documents d
@@ -22,14 +22,14 @@ order by p.number limit %(limit)s;
 
 -- settle: What the rules make of a version, unless readers see another by now or somebody has decided by hand.
 with before as (
-    select d.id, d.classification from documents d
+    select d.id, d.classification, d.classified_with from documents d
     where d.id = %(document)s and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s for update)
 update documents d set classification = %(name)s, classification_rank = %(rank)s, classified_by = 'policy',
                        classified_with = %(rules)s || d.current_version
 from before b
 where d.id = b.id and d.workspace_id = %(workspace)s and d.current_version = %(version)s
   and d.classified_by is distinct from 'hand'
-returning b.classification as before;
+returning b.classification as before, b.classified_with is distinct from d.classified_with as unknown;
 
 -- rank: The rank of what was decided by hand follows the rules.
 update documents d set classification_rank = r.rank from unnest(%(names)s::text[], %(ranks)s::smallint[]) as r(name, rank)

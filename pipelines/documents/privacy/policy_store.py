@@ -148,4 +148,7 @@ class PolicyStore(SqlStore, queries="policy_store.sql"):
         active: bool,
     ) -> Row:
         values = {"policy": policy, "version": version, "of": of, "name": name, "active": active, "user": scope.user}
-        return await tx.only(self._sql["add"], tenant=scope.tenant, body=Jsonb(body.model_dump(mode="json")), **values)
+        made = await tx.only(self._sql["add"], tenant=scope.tenant, body=Jsonb(body.model_dump(mode="json")), **values)
+        # What is remembered of searches says of which class documents are under the rules of before.
+        await tx.run(self._sql["forget"], tenant=scope.tenant, of=of)
+        return made

@@ -20,3 +20,11 @@ select pg_advisory_xact_lock(hashtextextended('governance policy ' || %(policy)s
 insert into governance_policies (id, version, tenant_id, workspace_id, name, body, active, created_by)
 values (%(policy)s, %(version)s, %(tenant)s, %(of)s, %(name)s, %(body)s, %(active)s, %(user)s)
 returning id, version, workspace_id, name, body, active, created_by, created_at;
+
+-- forget: What was remembered of searches is old now, in one workspace or in all; locked in one order, as by `lock_corpus`.
+with reached as (
+    select w.id from workspaces w
+    where w.tenant_id = %(tenant)s and (%(of)s::uuid is null or w.id = %(of)s::uuid)
+    order by w.id for no key update)
+update workspaces w set corpus_version = corpus_version + 1
+from reached r where w.id = r.id and w.tenant_id = %(tenant)s;

@@ -12,9 +12,10 @@ from cluster.state.audit import AuditLog
 from cluster.state.db.postgres import Database, Row, Transaction
 from cluster.state.work.jobs import JobLane, JobLedger
 from configs.sections_skills import AcademySettings
+from pipelines.documents.privacy.answer_masks import AnswerMask
 from serve_apps.agents.academy.register import AcademyRegister, AcademyStatus, Enrolment, NotEnrolled
 from serve_apps.retrieval.answers.answerer import CitedAnswer
-from serve_apps.retrieval.cache.cached_search import AnswerPort
+from serve_apps.retrieval.cache.cached_search import AnswerPort, MaskPolicy
 from skills.quiz import (
     ExamAnswer,
     QuestionScore,
@@ -69,11 +70,14 @@ class Academy:
         audit: AuditLog,
         settings: AcademySettings,
         *,
+        mask: MaskPolicy | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Collaborators are injected; `answerer` is asked as many questions at a time as the settings say."""
+        """Collaborators are injected; `answerer` is asked as many questions at a time as the settings say. `mask` is
+        that of the answers that reports quote.
+        """
         self._db, self._agents, self._jobs, self._answerer = database, agents, jobs, answerer
-        self._audit, self._settings, self._sleep = audit, settings, sleep
+        self._audit, self._settings, self._sleep, self._mask = audit, settings, sleep, mask
         self._register = AcademyRegister(database)
 
     @property
@@ -177,12 +181,13 @@ class Academy:
         self, scope: Scope, agent: str, enrolment: Enrolment, quiz: Quiz, made: QuizResult, due: str | None
     ) -> ExaminationResult:
         """Report, standing and trail, in one transaction; who was enrolled anew meanwhile gets the report alone."""
+        mask = None if self._mask is None else await self._mask(scope)
+        told = await asyncio.to_thread(as_report, made, mask)
         async with self._db.transaction(scope) as tx:
             current = await self._register.held(tx, scope, agent) == enrolment.at
             row = await self._agents.look_up(tx, scope, agent)
             before = row["metadata"].get(KEY)
             status = standing_after(before, passed=made.passed)
-            told = as_report(made)
             if not current:
                 status = AcademyStatus(before) if before in set(AcademyStatus) else AcademyStatus.ENROLLED
             kept = await self._register.report(tx, scope, agent, enrolment.track, made, status, told, due)
@@ -230,16 +235,23 @@ def as_quiz_answer(answer: CitedAnswer) -> ExamAnswer:
     )
 
 
-def as_report(made: QuizResult) -> dict[str, Any]:
-    """Examination report as JSON: each question with its answer, and the facts it missed and why."""
+def as_report(made: QuizResult, mask: AnswerMask | None = None) -> dict[str, Any]:
+    """Examination report as JSON: each question with its answer, and the facts it missed and why.
+
+    `mask`: what of answers and of names of files it shows.
+    """
+
+    def shown(text: str) -> str:
+        return text if mask is None else mask.text(text, unknown=True)
+
     return {
         "questions": [
             {
                 "question": one.question.question,
                 "source": one.question.source,
-                "answer": one.answer.text[:_EXCERPT],
+                "answer": shown(one.answer.text)[:_EXCERPT],
                 "mode": one.answer.mode,
-                "cited": [{"file": place.file, "page": place.page} for place in one.answer.cited],
+                "cited": [{"file": shown(place.file), "page": place.page} for place in one.answer.cited],
                 "found": one.found,
                 "expected": one.expected,
                 "right_source": one.right_source,

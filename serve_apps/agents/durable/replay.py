@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from cluster.basics.errors import AosError
@@ -200,14 +201,15 @@ class Replayer:
         recording = await self._recordings.recording(scope, run)
         turn = load_turn(recording.input)
         if model is None and prompt is None:
-            return (await walk_again(recording, self._handlers[turn.path])).json()
+            return (await _shown(await walk_again(recording, self._handlers[turn.path]), turn)).json()
         tools = (*self._tools, *recorded_specs(recording))
         journal = ComparingJournal(turn.run, recording.seed, recording.steps, tools)
         error, _ = await _replay_turn(_override_turn(turn, model, prompt), journal, self._handlers[turn.path])
         if journal.divergence is None and isinstance(error, AosError) and not isinstance(error, ApprovalPending):
             raise error
         state = str(recording.state)
-        return ReplayReport(run, state, len(journal.events), journal.steps_walked, journal.divergence).json()
+        report = ReplayReport(run, state, len(journal.events), journal.steps_walked, journal.divergence)
+        return (await _shown(report, turn)).json()
 
     async def unmasked_answer(self, scope: Scope, run: str) -> str | None:
         """The answer of a run before anything was masked in it, from its journal.
@@ -234,6 +236,16 @@ async def walk_again(recording: RunRecording, handler: TurnHandler) -> ReplayRep
     kept = [[event.seq, event.type, event.payload] for event in recording.events]
     diverged = journal.divergence or _first_difference(recording.state, kept, told)
     return ReplayReport(turn.run, str(recording.state), len(told), journal.steps_walked, diverged)
+
+
+async def _shown(report: ReplayReport, turn: Turn) -> ReplayReport:
+    """The report as the policies that the turn began with let its reader see: a step has what nobody was shown."""
+    mask, found = mask_of_turn(turn), report.diverged
+    if mask is None or found is None:
+        return report
+    shown = partial(mask.json, unknown=True, foreign=True)
+    recorded, now = await asyncio.to_thread(lambda: (shown(found.recorded), shown(found.now)))
+    return replace(report, diverged=replace(found, recorded=recorded, now=now))
 
 
 def reply_decision(reply: ModelReply, tools: Sequence[ToolSpec]) -> Json:

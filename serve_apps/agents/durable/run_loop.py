@@ -211,7 +211,7 @@ class TurnRunner:
         event = journal.last(EventKind.ERROR, **data)
         async with self._runs.writing(lease) as tx:
             await self._runs.put_events(tx, lease, event_rows(journal.pending))
-            await self._runs.finish(tx, lease, RunState.FAILED, error=data)
+            await self._runs.finish(tx, lease, RunState.FAILED, error=dict(event.data))
             await self._audit_run(tx, turn, journal, RunState.FAILED, code=data["code"])
         return event
 

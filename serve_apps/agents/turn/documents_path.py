@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from cluster.basics.errors import AosError
+from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
 from pipelines.documents.store.page_codec import placed_to_json
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.intake.path_router import command_of
@@ -106,7 +107,8 @@ def _emit_model_call(journal: Journal, given: Json) -> None:
 
 
 def _emit_retrieved(journal: Journal, given: Json) -> None:
-    journal.emit(EventKind.RETRIEVED, **{name: given[name] for name in ("sources", "generation", "fallback")})
+    told = {name: given[name] for name in ("sources", "generation", "fallback", "classification") if name in given}
+    journal.emit(EventKind.RETRIEVED, **told)
 
 
 def _nearest_text(sources: Sequence[Json], why: str) -> str:
@@ -134,6 +136,8 @@ def _as_json(answer: CitedAnswer) -> Json:
         "sources": [_source_data(n, hit) for n, hit in enumerate(answer.search.hits, 1)],
         "citations": [_citation_data(cited) for cited in answer.citations],
         **({"calculation": calculation_json(answer.calculation)} if answer.calculation else {}),
+        # It is made of rows of other documents than those that were found.
+        **({"classification": UNKNOWN_CLASS} if answer.calculation else {}),
         **({"spent": answer.spend.figures} if answer.spend else {}),
         **({"left": [asdict(one) for one in answer.left]} if answer.left else {}),
     }

@@ -2,6 +2,7 @@
 
 from cluster.basics.scope import Scope
 from pipelines.documents.graph.browse import EntityNode, EvidenceQuote, KnowledgeGraph, RelationEdge
+from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
 from serve_apps.agents.turn_ports import Json
 
 QUOTE = 200  # characters of a sentence that a model is shown
@@ -20,7 +21,10 @@ class GraphEntities:
         Raises Unavailable: Postgres cannot be reached.
         """
         found = await self._graph.ask(scope, agent, query, limit)
-        return {"relations": list(map(_edge_data, found.edges)), "entities": list(map(_node_data, found.nodes))}
+        relations, entities = list(map(_edge_data, found.edges)), list(map(_node_data, found.nodes))
+        # An entity is of many documents: it is taken for one of the strictest class of data.
+        of = {"classification": UNKNOWN_CLASS} if relations or entities else {}
+        return {"relations": relations, "entities": entities, **of}
 
 
 def _node_data(node: EntityNode) -> Json:

@@ -8,6 +8,7 @@ from typing import Final
 
 from cluster.basics.scope import Scope
 from pipelines.documents.document import bounding_box
+from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import Json
 from serve_apps.retrieval.answers.quote import Citation
@@ -28,6 +29,8 @@ ROWS_LONG: Final = 1_000  # characters of all rows: of an observation a model re
 PLACES_LONG: Final = 400  # characters of all places, which stand before the rows in what is recorded
 SAMPLE: Final = 2  # rows of a table
 CELL: Final = 40  # characters of a cell of a sample
+# A result is made of more rows than are cited: it is taken for one of the strictest class of data.
+UNKNOWN: Final = {"classification": UNKNOWN_CLASS}
 
 
 class AgentTables:
@@ -53,7 +56,7 @@ class AgentTables:
             listing = await catalogue.search_tables(scope, None, agent, 0, MOST_DOCUMENTS)
             found = rank_tables(question, listing.tables) if question else listing.tables
         shown = list(map(_table_data, found[:MOST_TABLES]))
-        return {"tables": shown, "more": max(0, len(found) - MOST_TABLES)}
+        return {"tables": shown, "more": max(0, len(found) - MOST_TABLES), **(UNKNOWN if shown else {})}
 
     async def query(self, scope: Scope, agent: str, sql: str) -> Json:
         """{columns, notes, rows, sql, places, passages}; rows and places as far as a model reads an observation.
@@ -76,6 +79,7 @@ class AgentTables:
             "sql": sql,
             "places": places,
             "passages": _quotable(sources, found.cited),
+            **UNKNOWN,
         }
 
     async def find_insights(self, scope: Scope, agent: str, table: str) -> Json:
@@ -89,7 +93,8 @@ class AgentTables:
             {"text": one.insight.text, "sql": one.insight.sql, "places": _place_data(source, found.cited)}
             for one, source in zip(found.insights, sources, strict=True)
         ]
-        return {"insights": told, "notes": list(found.notes), "passages": _quotable(sources, found.cited)}
+        passages = _quotable(sources, found.cited)
+        return {"insights": told, "notes": list(found.notes), "passages": passages, **UNKNOWN}
 
 
 def _table_data(table: NamedTable) -> Json:
@@ -137,6 +142,7 @@ def _quotable(sources: Sequence[ResultSource], cited: Mapping[RowPlace, Citation
             "score": 1.0,
             "content": one.quote,
             "spans": [[one.page, one.start, one.end]],
+            **UNKNOWN,
         }
         for one in chosen
     ]

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from cluster.basics.errors import AosError, Invalid, Permanent, Transient
 from cluster.models.messages import ToolSpec
+from pipelines.documents.privacy.answer_masks import classes_in
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.limits import ENDINGS, in_time
@@ -186,4 +187,6 @@ def _emit_result(journal: Journal, done: ToolResult, ms: int) -> None:
     if done.error is None:
         text = as_text(done.result)
         said = {"result": done.result if len(text) <= SHOWN else cut_output(text)}
+        if len(text) > SHOWN and (classes := classes_in(done.result)):  # what is left of it does not say them
+            said["classes"] = [{"classification": one} for one in sorted(classes)]
     journal.emit(EventKind.TOOL_RESULT, id=done.call.id, name=done.call.name, **said, approved=done.approved, ms=ms)

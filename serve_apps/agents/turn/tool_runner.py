@@ -21,7 +21,8 @@ from skills.framework.catalogue import ToolNotFound
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 LEAST_PASSAGE = 200  # characters of a passage that a tool found
-_OF_SEARCH = frozenset(("passages", "generation", "fallback"))  # of a result that is passages and nothing else
+# Of a result that is passages and nothing else.
+_OF_SEARCH = frozenset(("passages", "generation", "fallback", "classification"))
 
 
 class ToolRunner:

@@ -1,5 +1,6 @@
 """Stored answers, and why they say what they say: from each claim to the page, its engine, its file and its job."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -103,25 +104,31 @@ class StoredAnswers:
         """Store an answer in the caller's transaction; the same id again changes nothing. `mask` as of `keep`."""
         whose = {**scope.keys}
 
-        def shown(value: Json) -> Json:
-            return value if mask is None else mask.json(value, unknown=True)
-
         quotes = {one["n"]: as_said(one["quote"]) for one in kept.citations}
         claims = [_without_passage(one, quotes, whole=kept.mode == "extractive") for one in kept.claims]
         conflicts = [[{"value": one.value, "n": one.citation} for one in row.stated] for row in kept.conflicts]
+        texts: Json = {
+            "question": kept.question,
+            "claims": normalize_json(claims),
+            "conflicts": normalize_json(conflicts),
+            "dropped": [{"text": one.text, "why": one.why} for one in kept.dropped],
+            "calculation": None if kept.calculation is None else dict(kept.calculation),
+        }
+        if mask is not None:
+            texts = await asyncio.to_thread(_masked_texts, texts, mask)
         await tx.run(
             self._sql["keep"],
             **whose,
             **{name: getattr(kept, name) for name in _KEPT},
-            question=shown(kept.question),
+            question=texts["question"],
             readers=_answer_readers(scope),
             user=scope.user,
             hash=hash_quote(" ".join(kept.question.casefold().split())),
-            claims=Jsonb(shown(normalize_json(claims))),
-            conflicts=Jsonb(shown(normalize_json(conflicts))),
-            dropped=Jsonb(shown([{"text": one.text, "why": one.why} for one in kept.dropped])),
+            claims=Jsonb(texts["claims"]),
+            conflicts=Jsonb(texts["conflicts"]),
+            dropped=Jsonb(texts["dropped"]),
             search=Jsonb(normalize_json(dict(kept.search or {}))),
-            calculation=None if kept.calculation is None else Jsonb(shown(dict(kept.calculation))),
+            calculation=None if texts["calculation"] is None else Jsonb(texts["calculation"]),
         )
         rows = [
             {
@@ -198,6 +205,11 @@ def calculation_json(calculation: Calculation) -> Json:
 def judged_json(language: RuleLanguage) -> dict[str, Any]:
     """The language of a question, and the rules that judged in it."""
     return {"language": language.code, "rules": list(language.judged_by)}
+
+
+def _masked_texts(texts: Json, mask: AnswerMask) -> Json:
+    """Each by itself: what it is called says nothing of it."""
+    return {name: mask.json(value, unknown=True) for name, value in texts.items()}
 
 
 def _answer_readers(scope: Scope) -> list[str]:

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from cluster.basics.scope import Scope
+from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
 from serve_apps.retrieval.extraction.document_extractor import DocumentExtraction, DocumentExtractor, UseModel
 from serve_apps.retrieval.extraction.extraction_result import ExtractedField, FieldState
 
@@ -33,6 +34,7 @@ class AgentFields:
             "more_doubts": max(0, len(doubts) - MOST_DOUBTS),
             "notes": [*found.result.notes, *found.result.flaws],
             "passages": _quotable(found),
+            "classification": UNKNOWN_CLASS,  # nobody has asked of which class the document is
         }
 
 
@@ -54,6 +56,7 @@ def _quotable(found: DocumentExtraction) -> list[Json]:
             "score": 1.0,
             "content": pages[page][start:end],
             "spans": [[page, start, end]],
+            "classification": UNKNOWN_CLASS,
         }
         for page, start, end in list(spans)[:MOST_QUOTED]
     ]

@@ -29,7 +29,7 @@ from serve_apps.retrieval.search.query import (
     StageReport,
 )
 from serve_apps.retrieval.search.rerank import JudgeChain, ModelJudge, PassageJudge
-from serve_apps.retrieval.search.retrievers import ChunkRetriever, find_asked_literals
+from serve_apps.retrieval.search.retrievers import ChunkRetriever, ClassRules, find_asked_literals
 from serve_apps.retrieval.search.statements import IndexGeneration, Vector
 from serve_apps.retrieval.text.literals import rank_by_phrases
 from serve_apps.retrieval.text.token_count import TiktokenCounter, TokenCounter
@@ -66,9 +66,12 @@ class SearchPipeline:
         others: Sequence[PassageJudge] = (),
         counter: TokenCounter | None = None,
         packing: PackSettings = PackSettings(),
+        class_rules: ClassRules | None = None,
     ) -> None:
-        """`reranker` is None where its weights are not present; `others` judge where it is away. Results say so."""
-        self._legs = ChunkRetriever(database, settings)
+        """`reranker` is None where its weights are not present; `others` judge where it is away. Results say so.
+        `class_rules` as of `ChunkRetriever`.
+        """
+        self._legs = ChunkRetriever(database, settings, class_rules)
         self._walker = ParallelRetriever(self._legs, embedder)
         self._settings, self._packing = settings, packing
         self._enhancer = enhancer or QueryEnhancer(None)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from itertools import takewhile
 from operator import attrgetter
 from typing import Any
@@ -35,15 +35,18 @@ log = logging.getLogger(__name__)
 REMEMBERED = 1000  # scopes
 BM25 = "document_chunks_bm25"
 GONE = (UndefinedObject, UndefinedTable)
+ClassRules = Callable[[Scope], Awaitable[str]]
 CHUNK, SCORE = attrgetter("chunk_id"), attrgetter("score")
 
 
 class ChunkRetriever:
     """Finds chunks. Row-level security binds every query; none holds a connection while a model is called."""
 
-    def __init__(self, database: Database, settings: SearchSettings) -> None:
-        """`settings` has the depth of each leg and the size up to which scopes are scanned exactly."""
-        self._database, self._reads = database, RetrieverQueries(settings)
+    def __init__(self, database: Database, settings: SearchSettings, class_rules: ClassRules | None = None) -> None:
+        """`settings` has the depth of each leg and the size up to which scopes are scanned exactly; `class_rules` tells
+        by which rules documents are of a class now, so that what was looked at under others is shown as of any.
+        """
+        self._database, self._reads, self._class_rules = database, RetrieverQueries(settings), class_rules
         self._last: dict[Hashable, tuple[int, IndexGeneration]] = {}
 
     def last(self, scope: Scope, query: SearchQuery) -> IndexGeneration | None:
@@ -247,7 +250,8 @@ class ChunkRetriever:
         One that was deleted meanwhile is missing. One whose pages were read again since it was cut shows its own text:
         where its parent stood, something else stands now.
         """
-        rows = {row["id"]: row for row in await self._of_chunks(scope, "passages", ids)}
+        rules = None if self._class_rules is None or not ids else await self._class_rules(scope)
+        rows = {row["id"]: row for row in await self._of_chunks(scope, "passages", ids, rules=rules)}
         children = [chunk for chunk, row in rows.items() if row["parent"] is not None]
         parents = {row["id"]: row for row in await self._of_chunks(scope, "parents", children)}
         for chunk in children:
@@ -261,10 +265,10 @@ class ChunkRetriever:
     def _exact_room(self, query: SearchQuery) -> int:
         return max(self._reads.settings.exact_scope, self._reads.depth(query))
 
-    async def _of_chunks(self, scope: Scope, name: str, ids: Sequence[str]) -> list[Row]:
+    async def _of_chunks(self, scope: Scope, name: str, ids: Sequence[str], **more: str | None) -> list[Row]:
         if not ids:
             return []
-        return await self._database.read(scope, SQL[name], ONE_PLAN, **scope.keys, ids=list(ids))
+        return await self._database.read(scope, SQL[name], ONE_PLAN, **scope.keys, **more, ids=list(ids))
 
 
 def _best_first(found: Sequence[RankedChunk]) -> list[RankedChunk]:

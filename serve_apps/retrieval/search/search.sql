@@ -138,7 +138,10 @@ with given as materialized (
 select c.id, c.document_id, c.version_id, d.filename, d.file_type, c.page_start, c.page_end, c.chunk_index, c.text,
        c.headings, c.spans, c.boxes, c.engine, c.confidence, c.caveats, c.language, c.metadata->'metrics' as metrics,
        (c.metadata->'parent'->>'ordinal')::int as parent,
-       case when d.classified_by is null then '?' else d.classification end as classification
+       -- What was looked at under other rules than are given, or in another version, may be of any class.
+       case when d.classified_by = 'hand' or (right(d.classified_with, length(d.current_version)) = d.current_version
+                 and (%(rules)s::text is null or starts_with(d.classified_with, %(rules)s::text))) then d.classification
+            else '?' end as classification
 from given c
 join documents d on d.id = c.document_id and d.current_version = c.version_id
 where d.workspace_id = %(workspace)s;

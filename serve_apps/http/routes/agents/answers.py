@@ -1,5 +1,6 @@
 """Ask, and look into an answer: from each of its claims to the page, the engine, the file and the job it rests on."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedPieces
+from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
@@ -268,9 +270,15 @@ async def answer_question(
     if mask is None:
         return shown
     mask.note_sources([{"classification": hit.classification} for hit in answer.search.hits])
+    if answer.calculation is not None:  # it is made of rows of other documents than those that were found
+        mask.note_sources({"classification": UNKNOWN_CLASS})
+    return await asyncio.to_thread(_masked_answer, shown, mask)
+
+
+def _masked_answer(shown: AnswerShape, mask: AnswerMask) -> AnswerShape:
     text = mask.text(shown.answer, counted=True)
     told = {**mask.json(shown.model_dump(mode="json")), "answer": text, "personal_data": mask.told}
-    return AnswerShape.model_validate(told | {"classification": of, "id": shown.id})
+    return AnswerShape.model_validate(told | {"classification": shown.classification, "id": shown.id})
 
 
 def _masked_draft(draft: ShowDraft | None, mask: AnswerMask | None) -> ShowDraft | None:
@@ -311,4 +319,5 @@ async def why(answer_id: AnswerInPath, me: Me, parts: Its) -> Why:
     mask = await parts.governance.policies.mask(me.scope)
     if mask is None:
         return found
-    return Why.model_validate(mask.json(found.model_dump(mode="json"), unknown=True))
+    told = await asyncio.to_thread(mask.json, found.model_dump(mode="json"), unknown=True)
+    return Why.model_validate(told)

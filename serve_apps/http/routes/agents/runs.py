@@ -207,7 +207,11 @@ async def replay(run_id: UUID, body: ReplayRequest, me: Me, parts: Its) -> dict[
     await require_readable_run(me, parts, run_id)
     if (body.model is not None or body.prompt is not None) and me.role not in WATCHERS:
         raise Forbidden("a replay with another model or prompt needs the role operator or admin")
-    return dict(await parts.replays.replay(me.scope, str(run_id), model=body.model, prompt=body.prompt))
+    report = dict(await parts.replays.replay(me.scope, str(run_id), model=body.model, prompt=body.prompt))
+    if report.get("diverged") is not None:  # it was walked with what is sealed beside the run
+        async with parts.database.transaction(me.scope) as tx:
+            report["diverged"] = await parts.governance.seals.hide(tx, me.scope, str(run_id), report["diverged"])
+    return report
 
 
 def _run_shape(me: WorkspaceMember, row: Row) -> RunShape:

@@ -196,14 +196,16 @@ def masked_response(found: Found, mask: AnswerMask) -> Found:
     results, counts = [], Counter[str]()
     for hit in found.results:
         one = mask.of_source(hit.classification)
-        results.append(
-            hit.model_copy(update={"text": one.text(hit.text, counted=True), "headings": one.json(hit.headings)})
-        )
+        shown = one.json(hit.model_dump(mode="json", exclude={"text"}))
+        results.append(HitShape.model_validate(shown | {"text": one.text(hit.text, counted=True)}))
         counts.update(one.masked)
     mask.note_sources([{"classification": hit.classification} for hit in found.results])
     told: dict[str, Any] = {"results": results, "personal_data": {"masked": dict(counts)} if counts else {}}
     if found.documents is not None:
-        told["documents"] = [one.model_copy(update={"preview": mask.text(one.preview)}) for one in found.documents]
+        told["documents"] = [
+            one.model_copy(update={"preview": mask.text(one.preview), "filename": mask.json(one.filename, "filename")})
+            for one in found.documents
+        ]
     if found.packed is not None:
         told["packed"] = PackedShape.model_validate(mask.json(found.packed.model_dump(mode="json"), unknown=True))
     return found.model_copy(update=told)

@@ -1,5 +1,6 @@
 """Search the documents; the cache of what was asked; the language that words are compared in; an agent's chunks."""
 
+import asyncio
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Literal
@@ -123,7 +124,7 @@ async def search(body: SearchRequest, me: Me, parts: Its) -> Found:
     parts.telemetry.searched(results.timings_ms, None if results.cache is None else results.cache.outcome)
     found = search_response(body.query, results, grouped=body.group_by_document)
     mask = await parts.governance.policies.mask(me.scope, "search")
-    return found if mask is None else masked_response(found, mask)
+    return found if mask is None else await asyncio.to_thread(masked_response, found, mask)
 
 
 class LanguageRequest(RequestBody):
