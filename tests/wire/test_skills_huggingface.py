@@ -10,7 +10,7 @@ from cluster.basics.errors import AosError
 from skills.framework.builtin import build_tool, shipped_skill
 from skills.framework.contract import CallEffect, ToolInvocation
 from skills.framework.manifest import BadManifest, CredentialType, manifest_of
-from skills.http_client.http_answer import ServiceBusy, ServiceDenied, ServiceFailed, ServiceGarbled, ServiceRefused
+from skills.http_client.http_answer import ServiceBusy, ServiceFailed, ServiceGarbled, ServiceRefused, TokenRejected
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import KeptSecrets, ground
 from tests.fakes.web import Asked, Says, as_json, here, web
@@ -125,7 +125,7 @@ async def test_pipelines_of_hf_inference_are_read_too(name: str, answer: Any, gi
 @pytest.mark.parametrize(
     ("status", "error"),
     [
-        (401, ServiceDenied),
+        (401, TokenRejected),
         (413, ServiceRefused),
         (422, ServiceRefused),
         (424, ServiceRefused),

@@ -17,7 +17,7 @@ from skills.framework.dependencies import Secret, SkillDependencies
 from skills.framework.manifest import CredentialType, Kind, Manifest, Risk
 from skills.framework.redaction import register_opened
 from skills.framework.skill_guard import CallRecord, SkillGuard
-from skills.http_client.http_answer import ServiceDenied, ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused
+from skills.http_client.http_answer import ServiceFailed, ServiceGarbled, ServiceNotFound, ServiceRefused, TokenRejected
 from tests.fakes.agents import SCOPE
 from tests.fakes.ground import ground
 from tests.fakes.web import Answer, Asked, Says, Web, as_json, here, web
@@ -139,7 +139,7 @@ async def test_a_skill_sends_what_the_service_documents(name: str) -> None:
 def failures(case: Mapping[str, Any], manifest: Manifest) -> Iterator[tuple[Says, type[AosError]]]:
     """What a service may answer in the place of an answer, and what that is called."""
     told = as_json({"error": {"message": f"no: {' '.join(CANARIES)}"}})
-    yield replace(told, status=401), ServiceDenied
+    yield replace(told, status=401), TokenRejected
     yield replace(told, status=404), ServiceNotFound
     yield replace(told, status=422), ServiceRefused
     yield replace(told, status=500), ServiceFailed if manifest.risk is Risk.READ else OutcomeUnknown
