@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
+from time import monotonic
 
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
@@ -16,7 +17,8 @@ from pipelines.documents.privacy.personal_data import find_personal_data
 from pipelines.documents.privacy.policy_rules import DataClass, classify
 from pipelines.documents.privacy.policy_store import PolicyStore
 
-BATCH = 20  # documents that are settled together
+BATCH = 100  # documents that are settled together
+REST = 2  # times as long as a batch took nothing is done: people wait for the same process
 MOST = 10_000  # documents of one sweep
 PAGES = 50  # pages that are in memory at a time
 
@@ -112,15 +114,16 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
             classes = await self._policies.classes(tx, everybody)
             names, ranks = [one.name for one in classes], [one.rank for one in classes]
             await tx.run(self._sql["rank"], **everybody.keys, names=names, ranks=ranks)
-        rules = fingerprint_of(classes)
+        rules, after = fingerprint_of(classes), ""
         while done < most:
-            named = {"rules": rules, "limit": min(BATCH, most - done)}
+            began, named = monotonic(), {"rules": rules, "limit": min(BATCH, most - done), "after": after}
             rows = await self._db.read(everybody, self._sql["due"], **everybody.keys, **named)
             if not rows:
                 break
             found = [await self._class_of(everybody, row, classes) for row in rows]
             await self._settle(everybody, rows, found, rules)
-            done += len(rows)
+            done, after = done + len(rows), rows[-1]["id"]
+            await asyncio.sleep(REST * (monotonic() - began))
         return done
 
     async def left(self, scope: Scope) -> int:
@@ -149,16 +152,16 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
     async def _settle(
         self, scope: Scope, documents: Sequence[Row], found: Sequence[DataClass | None], rules: str
     ) -> None:
-        changed = False
+        named = {
+            "documents": [document["id"] for document in documents],
+            "versions": [document["current_version"] for document in documents],
+            "names": [of and of.name for of in found],
+            "ranks": [of and of.rank for of in found],
+        }
         async with self._db.transaction(scope) as tx:
             await lock_corpus(tx, scope)
-            for document, of in zip(documents, found, strict=True):
-                name, rank = (None, None) if of is None else (of.name, of.rank)
-                named = {"document": document["id"], "version": document["current_version"], "rules": rules}
-                row = await tx.one(self._sql["settle"], **scope.keys, **named, name=name, rank=rank)
-                # Searches remember what nobody had looked at as of any class.
-                changed = changed or (row is not None and (row["before"] != name or row["unknown"]))
-            if changed:
+            rows = await tx.all(self._sql["settle"], **scope.keys, **named, rules=rules)
+            if any(row["changed"] for row in rows):  # searches remember what nobody had looked at as of any class
                 await mark_corpus_changed(tx, scope)
 
 
