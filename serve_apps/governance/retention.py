@@ -168,7 +168,7 @@ class RetentionProcess(TenantTurns):
     ) -> RetentionCount:
         before = self._clock() - timedelta(days=days)
         named = {**inside.keys, "before": before}
-        (found,) = await self._db.read(inside, self._sql[f"count_{kind}"], **named)
+        (found,) = await self._db.read(inside, self._counted(kind), **named)
         if kind is RetentionClass.PAGES:
             found = await self._with_staging(inside, found, before, dry_run=dry_run)
         deleted = 0 if dry_run or not found["due"] else await self._delete(inside, kind, named)
@@ -179,6 +179,18 @@ class RetentionProcess(TenantTurns):
                 detail = {"class": kind, "days": days, "deleted": deleted}
                 await self._audit.record(tx, scope, "retention.delete", inside.workspace, detail=detail)
         return RetentionCount(kind, inside.workspace, days, found["due"], found["held"], deleted)
+
+    def _counted(self, kind: RetentionClass) -> str:
+        counts = "count(*) filter (where not a.held) as due, count(*) filter (where a.held) as held"
+        return f"select {counts} {self._aged(kind)}"
+
+    def _due(self, kind: RetentionClass) -> str:
+        keys = _KEYS.get(kind, "id")
+        return f"select {keys} {self._aged(kind)} where not a.held order by a.at, {keys} limit %(most)s"
+
+    def _aged(self, kind: RetentionClass) -> str:
+        """What of a class is old enough: the same is counted, and deleted in batches."""
+        return f"from (\n{self._sql[f'aged_{kind}'].removesuffix(';')}\n) a"
 
     async def _with_staging(self, inside: Scope, found: Row, before: datetime, *, dry_run: bool) -> Row:
         """With staging folders that killed workers have left; any hold in the workspace keeps them all."""
@@ -196,7 +208,7 @@ class RetentionProcess(TenantTurns):
         deleted, refused = 0, set[str]()
         while True:
             named = {**named, "most": BATCH + len(refused)}
-            rows = await self._db.read(inside, self._sql[f"due_{kind}"], **named)
+            rows = await self._db.read(inside, self._due(kind), **named)
             rows = [row for row in rows if _key_of(row) not in refused]
             if not rows:
                 return deleted
@@ -221,7 +233,7 @@ class RetentionProcess(TenantTurns):
         async with self._db.transaction(inside) as tx:
             await tx.one(self._sql["wait_for_holds"], tenant=inside.tenant)
             if kind in _RENEWED:  # no wall stands around what leaves a row: what is held by now is looked up again
-                free = {_key_of(row) for row in await tx.all(self._sql[f"due_{kind}"], **asked)}
+                free = {_key_of(row) for row in await tx.all(self._due(kind), **asked)}
                 rows = [row for row in rows if _key_of(row) in free]
                 await tx.only(query, **_keys_of(kind, rows), **named)
                 return len(rows)
@@ -272,6 +284,7 @@ class RetentionProcess(TenantTurns):
         return RetentionCount(RetentionClass.AUDIT, None, days, found["due"], found["held"], deleted)
 
 
+_KEYS: Final = {RetentionClass.MESSAGES: "session_id, seq", RetentionClass.MEMORY: "kind, id"}  # columns; else `id`
 # What is deleted of a row leaves the row: how many of them were due is what counts.
 _RENEWED = frozenset({RetentionClass.JOURNALS, RetentionClass.PAGES, RetentionClass.MEMORY, RetentionClass.TRACES})
 

@@ -19,77 +19,42 @@ select w.id::text as id from workspaces w where w.tenant_id = %(tenant)s order b
 -- workspace: One of the tenant's.
 select w.id from workspaces w where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 
--- count_documents: Documents of which nothing came since a moment: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id) as held
-    from documents d
-    where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and greatest(d.upload_date, coalesce((select max(v.created_at) from document_versions v
-        where v.document_id = d.id), d.upload_date)) < %(before)s
-  and d.status not in ('pending', 'processing')) x;
-
--- due_documents: Documents of which nothing came since a moment, that nothing holds.
-select d.id
+-- aged_documents: Documents of which nothing came since a moment, and which of them are held.
+select d.id, d.upload_date as at,
+       is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id) as held
 from documents d
 where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_id is null and greatest(d.upload_date, coalesce((select max(v.created_at) from document_versions v
         where v.document_id = d.id), d.upload_date)) < %(before)s
-  and d.status not in ('pending', 'processing')
-  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id)
-order by d.upload_date, d.id limit %(most)s;
+  and d.status not in ('pending', 'processing');
 
--- count_versions: Versions that newer ones have replaced, from before a moment: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id) as held
-    from document_versions v join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
-    where v.workspace_id = %(workspace)s and v.tenant_id = %(tenant)s and v.created_at < %(before)s
-  and d.current_version is not null and v.id <> d.current_version
-  and v.created_at < (select c.created_at from document_versions c where c.id = d.current_version)) x;
-
--- due_versions: Versions that newer ones have replaced, from before a moment, that nothing holds.
-select v.id
+-- aged_versions: Versions that newer ones have replaced, from before a moment, and which of them are held.
+select v.id, v.created_at as at,
+       is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id) as held
 from document_versions v join documents d on d.id = v.document_id and d.workspace_id = v.workspace_id
 where v.workspace_id = %(workspace)s and v.tenant_id = %(tenant)s and v.created_at < %(before)s
   and d.current_version is not null and v.id <> d.current_version
-  and v.created_at < (select c.created_at from document_versions c where c.id = d.current_version)
-  and not is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id)
-order by v.created_at, v.id limit %(most)s;
+  and v.created_at < (select c.created_at from document_versions c where c.id = d.current_version);
 
 -- delete_versions: Those go.
 delete from document_versions where id = any(%(ids)s) and workspace_id = %(workspace)s returning location;
 
--- count_answers: Answers from before a moment: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, a.user_id, coalesce(a.run_id, a.id)) as held
-    from answers a
-    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s) x;
-
--- due_answers: Answers from before a moment, that nothing holds.
-select a.id
+-- aged_answers: Answers from before a moment, and which of them are held.
+select a.id, a.at as at,
+       is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, a.user_id, coalesce(a.run_id, a.id)) as held
 from answers a
-where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s
-  and not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, a.user_id, coalesce(a.run_id, a.id))
-order by a.at, a.id limit %(most)s;
+where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s;
 
 -- delete_answers: Those go.
 delete from answers where id = any(%(ids)s) and workspace_id = %(workspace)s;
 
--- count_conversations: Conversations in which nothing was said since a moment: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id) as held
-    from sessions s
-    where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s and s.updated_at < %(before)s
-  and not exists (select from runs r where r.session_id = s.id and (
-        r.state in ('queued', 'running', 'waiting', 'interrupted')
-        or exists (select from approvals a where a.run_id = r.id and a.execution in ('started', 'needs_reconcile'))))) x;
-
--- due_conversations: Conversations in which nothing was said since a moment, that nothing holds.
-select s.id
+-- aged_conversations: Conversations in which nothing was said since a moment, and which of them are held.
+select s.id, s.updated_at as at,
+       is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id) as held
 from sessions s
 where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s and s.updated_at < %(before)s
   and not exists (select from runs r where r.session_id = s.id and (
         r.state in ('queued', 'running', 'waiting', 'interrupted')
-        or exists (select from approvals a where a.run_id = r.id and a.execution in ('started', 'needs_reconcile'))))
-  and not is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id)
-order by s.updated_at, s.id limit %(most)s;
+        or exists (select from approvals a where a.run_id = r.id and a.execution in ('started', 'needs_reconcile'))));
 
 -- delete_conversations: Those go.
 with gone as (select 'run:' || r.id as stream from runs r where r.session_id = any(%(ids)s) and r.workspace_id = %(workspace)s),
@@ -97,75 +62,43 @@ untold as (delete from events where stream in (select stream from gone) and work
 closed as (delete from event_streams where stream in (select stream from gone) and workspace_id = %(workspace)s)
 delete from sessions where id = any(%(ids)s) and workspace_id = %(workspace)s;
 
--- count_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it: how many are due, and how many of those are held.
+-- aged_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it, and which of them are held.
 with held as materialized (
     select s.id from sessions s
     where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s
       and exists (select from messages m where m.session_id = s.id and m.created_at < %(before)s)
       and is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id))
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select s.id in (select id from held) as held
-    from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
-    where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
-  and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)) x;
-
--- due_messages: Messages from before a moment; the newest of a conversation stays, as the next is numbered after it, that nothing holds.
-with held as materialized (
-    select s.id from sessions s
-    where s.workspace_id = %(workspace)s and s.tenant_id = %(tenant)s
-      and exists (select from messages m where m.session_id = s.id and m.created_at < %(before)s)
-      and is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, s.user_id, s.id))
-select m.session_id, m.seq
+select m.session_id, m.seq, m.created_at as at,
+       s.id in (select id from held) as held
 from messages m join sessions s on s.id = m.session_id and s.workspace_id = m.workspace_id
 where m.workspace_id = %(workspace)s and m.tenant_id = %(tenant)s and m.created_at < %(before)s
-  and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id)
-  and s.id not in (select id from held)
-order by m.created_at, m.session_id, m.seq limit %(most)s;
+  and m.seq < (select max(l.seq) from messages l where l.session_id = m.session_id);
 
 -- delete_messages: Those go.
 delete from messages m using unnest(%(ids)s::uuid[], %(seqs)s::int[]) as g(id, seq)
 where m.session_id = g.id and m.seq = g.seq and m.workspace_id = %(workspace)s;
 
--- count_runs: Runs that ended before a moment: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id) as held
-    from runs r
-    where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.parent_id is null and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
-  and not exists (select from approvals a where a.run_id = r.id
-                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))) x;
-
--- due_runs: Runs that ended before a moment, that nothing holds.
-select r.id
+-- aged_runs: Runs that ended before a moment, and which of them are held.
+select r.id, r.finished_at as at,
+       is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id) as held
 from runs r
 where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.parent_id is null and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
   and not exists (select from approvals a where a.run_id = r.id
-                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
-  and not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id)
-order by r.finished_at, r.id limit %(most)s;
+                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'));
 
 -- delete_runs: Those go.
 with untold as (delete from events where stream in (select 'run:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s),
 closed as (delete from event_streams where stream in (select 'run:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s)
 delete from runs where id = any(%(ids)s) and workspace_id = %(workspace)s;
 
--- count_journals: Runs that ended before a moment and still have their journal: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id) as held
-    from runs r
-    where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
-  and not exists (select from approvals a where a.run_id = r.id
-                    and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
-  and (exists (select from run_steps s where s.run_id = r.id) or exists (select from events e where e.stream = 'run:' || r.id))) x;
-
--- due_journals: Runs that ended before a moment and still have their journal, that nothing holds.
-select r.id
+-- aged_journals: Runs that ended before a moment and still have their journal, and which of them are held.
+select r.id, r.finished_at as at,
+       is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id) as held
 from runs r
 where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled') and r.finished_at < %(before)s
   and not exists (select from approvals a where a.run_id = r.id
                     and (a.execution in ('started', 'needs_reconcile') or a.state = 'pending'))
-  and (exists (select from run_steps s where s.run_id = r.id) or exists (select from events e where e.stream = 'run:' || r.id))
-  and not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, r.user_id, r.id)
-order by r.finished_at, r.id limit %(most)s;
+  and (exists (select from run_steps s where s.run_id = r.id) or exists (select from events e where e.stream = 'run:' || r.id));
 
 -- delete_journals: Those go.
 with untold as (delete from events where stream in (select 'run:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s returning stream),
@@ -179,9 +112,9 @@ select wait_for_holds(%(tenant)s::uuid);
 select exists (select from legal_holds h where h.tenant_id = %(tenant)s and h.released_at is null
                and (h.kind <> 'workspace' or h.object_id = %(workspace)s::text)) as held;
 
--- count_pages: Jobs that ended before a moment, have nothing left to be resumed or retried, and still have their units or events: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select (is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'workspace', %(workspace)s::text) or exists (
+-- aged_pages: Jobs that ended before a moment, have nothing left to be resumed or retried, and still have their units or events, and which of them are held.
+select j.id, j.finished_at as at,
+       (is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'workspace', %(workspace)s::text) or exists (
         select from units u join documents d on d.workspace_id = u.workspace_id and d.origin = u.key
         where u.job_id = j.id and u.stage = 'survey' and is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id)) or exists (
         select from units u join document_versions v on v.id in (u.key, u.subject) and v.workspace_id = u.workspace_id
@@ -190,21 +123,7 @@ select count(*) filter (where not x.held) as due, count(*) filter (where x.held)
     where j.workspace_id = %(workspace)s and j.tenant_id = %(tenant)s and j.state in ('completed', 'partial', 'failed', 'cancelled')
   and j.finished_at < %(before)s
   and not exists (select from units u where u.job_id = j.id and u.status in ('pending', 'failed'))
-  and (exists (select from units u where u.job_id = j.id) or exists (select from events e where e.stream = 'job:' || j.id))) x;
-
--- due_pages: Jobs that ended before a moment, have nothing left to be resumed or retried, and still have their units or events, that nothing holds.
-select j.id
-    from jobs j
-    where j.workspace_id = %(workspace)s and j.tenant_id = %(tenant)s and j.state in ('completed', 'partial', 'failed', 'cancelled')
-  and j.finished_at < %(before)s
-  and not exists (select from units u where u.job_id = j.id and u.status in ('pending', 'failed'))
-  and (exists (select from units u where u.job_id = j.id) or exists (select from events e where e.stream = 'job:' || j.id))
-  and not (is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'workspace', %(workspace)s::text) or exists (
-        select from units u join documents d on d.workspace_id = u.workspace_id and d.origin = u.key
-        where u.job_id = j.id and u.stage = 'survey' and is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', d.id)) or exists (
-        select from units u join document_versions v on v.id in (u.key, u.subject) and v.workspace_id = u.workspace_id
-        where u.job_id = j.id and is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', v.document_id)))
-order by j.finished_at, j.id limit %(most)s;
+  and (exists (select from units u where u.job_id = j.id) or exists (select from events e where e.stream = 'job:' || j.id));
 
 -- delete_pages: Those go; jobs stay, with their counts, and pages with what readers see.
 with untold as (delete from events where stream in (select 'job:' || id from unnest(%(ids)s::uuid[]) as g(id)) and workspace_id = %(workspace)s returning stream),
@@ -212,9 +131,9 @@ closed as (delete from event_streams where stream in (select 'job:' || id from u
 went as (delete from units u where u.job_id = any(%(ids)s) and u.workspace_id = %(workspace)s returning u.job_id)
 select (select count(*) from untold) + (select count(*) from went) as total;
 
--- count_memory: What was remembered of conversations before a moment: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, m.whose, m.said_in) as held from (
+-- aged_memory: What was remembered of conversations before a moment, and which of them are held.
+select m.kind, m.id, m.at as at,
+       is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, m.whose, m.said_in) as held from (
     select 'fact' as kind, f.id, f.created_at as at, f.user_id as whose, f.session_id as said_in from facts f
     where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.created_at < %(before)s
     union all
@@ -224,22 +143,7 @@ select count(*) filter (where not x.held) as due, count(*) filter (where x.held)
     union all
     select 'summary', y.session_id, y.updated_at, s.user_id, s.id from session_summaries y
     join sessions s on s.id = y.session_id and s.workspace_id = y.workspace_id
-    where y.workspace_id = %(workspace)s and y.tenant_id = %(tenant)s and y.updated_at < %(before)s and y.summary <> '') m) x;
-
--- due_memory: What was remembered of conversations before a moment, that nothing holds.
-select m.kind, m.id from (
-    select 'fact' as kind, f.id, f.created_at as at, f.user_id as whose, f.session_id as said_in from facts f
-    where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s and f.created_at < %(before)s
-    union all
-    select 'episode', e.session_id, e.updated_at, s.user_id, s.id from episodes e
-    join sessions s on s.id = e.session_id and s.workspace_id = e.workspace_id
-    where e.workspace_id = %(workspace)s and e.tenant_id = %(tenant)s and e.updated_at < %(before)s
-    union all
-    select 'summary', y.session_id, y.updated_at, s.user_id, s.id from session_summaries y
-    join sessions s on s.id = y.session_id and s.workspace_id = y.workspace_id
-    where y.workspace_id = %(workspace)s and y.tenant_id = %(tenant)s and y.updated_at < %(before)s and y.summary <> '') m
-where not is_conversation_held(%(tenant)s::uuid, %(workspace)s::uuid, m.whose, m.said_in)
-order by m.at, m.kind, m.id limit %(most)s;
+    where y.workspace_id = %(workspace)s and y.tenant_id = %(tenant)s and y.updated_at < %(before)s and y.summary <> '') m;
 
 -- delete_memory: Those go; of a summary the words, for what it covers is not to be summed up again.
 with given as (select * from unnest(%(kinds)s::text[], %(ids)s::uuid[]) as g(kind, id)),
@@ -248,28 +152,16 @@ episodes_gone as (delete from episodes e using given g where g.kind = 'episode' 
 emptied as (update session_summaries y set summary = '' from given g where g.kind = 'summary' and y.session_id = g.id and y.workspace_id = %(workspace)s returning y.session_id)
 select (select count(*) from facts_gone) + (select count(*) from episodes_gone) + (select count(*) from emptied) as total;
 
--- count_traces: Runs and answers from before a moment that still say how they came about: how many are due, and how many of those are held.
-select count(*) filter (where not x.held) as due, count(*) filter (where x.held) as held from (
-    select is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, t.whose, t.run) as held from (
+-- aged_traces: Runs and answers from before a moment that still say how they came about, and which of them are held.
+select t.id, t.at as at,
+       is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, t.whose, t.run) as held from (
     select x.id, min(x.at) as at, min(x.whose)::uuid as whose, min(x.run)::uuid as run from (
     select r.id, r.finished_at as at, r.user_id::text as whose, r.id::text as run from runs r
     where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
       and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
     union all
     select a.id, a.at, a.user_id::text, coalesce(a.run_id, a.id)::text from answers a
-    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t) x;
-
--- due_traces: Runs and answers from before a moment that still say how they came about, that nothing holds.
-select t.id from (
-    select x.id, min(x.at) as at, min(x.whose)::uuid as whose, min(x.run)::uuid as run from (
-    select r.id, r.finished_at as at, r.user_id::text as whose, r.id::text as run from runs r
-    where r.workspace_id = %(workspace)s and r.tenant_id = %(tenant)s and r.state in ('completed', 'failed', 'cancelled')
-      and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
-    union all
-    select a.id, a.at, a.user_id::text, coalesce(a.run_id, a.id)::text from answers a
-    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t
-where not is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, t.whose, t.run)
-order by t.at, t.id limit %(most)s;
+    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t;
 
 -- delete_traces: That goes; the runs and the answers stay.
 with runs_done as (update runs set outcome = jsonb_set(outcome, '{trace}', '[]')
