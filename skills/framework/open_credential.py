@@ -77,7 +77,9 @@ class VaultOpener:
             return secret
         if self._people is None:
             raise CredentialMissing(f"{secret.name} is connected by people, and none are known here")
-        return await self._people.open(scope, found.credential.id, secret, refused)
+        token = await self._people.open(scope, found.credential.id, secret, refused)
+        register_opened(token)
+        return token
 
     async def _discover_credential(
         self, tx: Transaction, scope: Scope, need: CredentialRequest

@@ -17,7 +17,7 @@ import httpx
 import psycopg
 import pytest
 
-from cluster.basics.scope import Role
+from cluster.basics.scope import Role, Scope
 from cluster.state.vault import vault_of
 from configs.settings import load_settings
 from serve_apps.agents import turn_ports
@@ -25,6 +25,7 @@ from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.http.streams.replay_slots import FewReplays
 from serve_apps.wiring.agents import TurnRuntime, build_container, build_turn_intake
 from skills.framework.catalogue import ToolCatalog
+from skills.framework.dependencies import Secret
 from skills.framework.manifest import CredentialType
 from skills.framework.open_credential import VaultOpener
 from skills.framework.redaction import MARK
@@ -61,8 +62,13 @@ CREDENTIALS: dict[CredentialType, dict[str, Any]] = {
     CredentialType.DB_DSN: {"dsn": f"postgresql://ann:{quote(WORDS['db_dsn'], safe='')}@db.test/d"},
     CredentialType.API_KEY: {"key": canary("api_key")},
     CredentialType.CUSTOM: {"anything": WORDS["custom"], "pin": canary("pin")},
+    CredentialType.OAUTH: {"client_secret": canary("client")},
 }
-CANARIES = [canary(name) for name in [*CredentialType, "llm", "pem", "pin", "extra"]]
+SHOWN: dict[CredentialType, dict[str, Any]] = {
+    CredentialType.CUSTOM: {"region": MARKED, "client_secret": canary("extra")},
+    CredentialType.OAUTH: {"client_id": "aos", "base_url": "https://notes.test"},
+}
+CANARIES = [canary(name) for name in [*CredentialType, "llm", "pem", "pin", "extra", "client"]]
 
 
 def traces_of(word: str) -> Iterator[bytes]:
@@ -81,6 +87,14 @@ def leaks(place: str, said: str | bytes) -> list[str]:
     """Where a canary sings."""
     data = said if isinstance(said, bytes) else said.encode("utf-8", "surrogatepass")
     return [f"{place}: …{data[max(0, hit.start() - 150) : hit.end() + 20]!r}" for hit in NEEDLES.finditer(data)][:3]
+
+
+class Connected:
+    """Everybody has connected their account, and has a token."""
+
+    async def open(self, scope: Scope, credential: str, client: Secret, refused: str | None = None) -> Secret:
+        """A token of theirs."""
+        return Secret(client.name, CredentialType.OAUTH, {"token": WORDS["oauth"]}, frozenset())
 
 
 @dataclass
@@ -144,7 +158,7 @@ async def opened_house(ways: Ways, model: ModelServer, collector: Collector) -> 
     base = build_container(settings, FakeEmbedder(), None)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     # As if they came with the program: no folder holds them, so no binding could name what they do.
-    vaulted = VaultOpener(base.database, base.audit, vault, lambda: datetime.now(UTC), lambda _: True)
+    vaulted = VaultOpener(base.database, base.audit, vault, lambda: datetime.now(UTC), lambda _: True, Connected())
     base = replace(base, tools=ToolCatalog([*base.tools, *leaky(base.fence, vaulted, opened)]))
     workshop = TurnRuntime(settings, base)
     way_in = build_turn_intake(settings, base, dict.fromkeys(turn_ports.TurnPath, workshop.carrier))
@@ -169,7 +183,7 @@ async def furnish(house: House) -> None:
     """One credential of each type, bound to the agent, and connections that work and that fail."""
     for type_, values in CREDENTIALS.items():
         body = {"name": f"my-{type_}", "type": type_, "values": values}
-        body["extra"] = {"region": MARKED, "client_secret": canary("extra")} if type_ is CredentialType.CUSTOM else {}
+        body["extra"] = SHOWN.get(type_, {})
         made = await house.ask("POST", "/api/credentials", json=body)
         await house.ask("POST", f"/api/credentials/{made.json()['id']}/bindings", json={"agent_id": house.agent})
     connection = {"name": "works", "base_url": house.model.url, "model": "m", "key": canary("llm"), "default": True}
@@ -187,7 +201,7 @@ async def provoke(house: House) -> None:
         for type_ in CredentialType:
             await house.turn(Use(f"{way}_{type_}_asked", {"n": 0}), stream=False)
     pending = (await house.ask("GET", "/api/approvals?state=pending")).json()["items"]
-    assert len(pending) == 12
+    assert len(pending) == 2 * len(CredentialType) == 14
     for one in pending:
         await house.ask("POST", f"/api/approvals/{one['id']}", json={"decision": "approve"})
     async with asyncio.timeout(60):
