@@ -96,13 +96,18 @@ class VaultOpener:
         row = await tx.one(self._sql["envelope"], id=found.id, **scope.keys)
         if row is None or row["sealed"] is None:
             raise CredentialMissing(f"{found.name} was switched off or taken away at this moment")
-        where = secret_place(scope.tenant, scope.workspace, TABLE, found.id)
-        try:
-            sealed: dict[str, str] = json.loads(self._vault.open(bytes(row["sealed"]), where))
-        except UnopenableSecret as error:
-            raise UnopenableSecret(f"credential {found.name!r} cannot be opened: {error.detail}") from None
-        shown = {name: field_text(value) for name, value in found.extra.items()}
-        return Secret(found.name, found.type, shown | sealed, frozenset(shown))
+        return unsealed(self._vault, scope, found, bytes(row["sealed"]))
+
+
+def unsealed(vault: Vault, scope: Scope, credential: Credential, sealed: bytes) -> Secret:
+    """What a credential of a workspace opens to. Raises UnopenableSecret: the vault has not the key."""
+    where = secret_place(scope.tenant, scope.workspace, TABLE, credential.id)
+    try:
+        hidden: dict[str, str] = json.loads(vault.open(sealed, where))
+    except UnopenableSecret as error:
+        raise UnopenableSecret(f"credential {credential.name!r} cannot be opened: {error.detail}") from None
+    shown = {name: field_text(value) for name, value in credential.extra.items()}
+    return Secret(credential.name, credential.type, shown | hidden, frozenset(shown))
 
 
 def field_text(value: object) -> str:

@@ -20,9 +20,10 @@ from cluster.state.canonical_json import json_digest
 from cluster.state.db.postgres import Database, Row, SqlStore, unique_or_conflict
 from cluster.state.identity.identity import secret_hash
 from cluster.state.vault import Vault, secret_place
+from skills.framework.credentials import Credential
 from skills.framework.dependencies import Secret
 from skills.framework.manifest import CredentialType
-from skills.framework.open_credential import field_text
+from skills.framework.open_credential import field_text, unsealed
 from skills.framework.redaction import redact_secrets, register_opened
 from skills.http_client.fetch import GuardedHttpClient
 from skills.oauth.authorization_server import AuthorizationServer, find_server
@@ -89,7 +90,8 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
 
         Raises NotFound: there is no such credential; AosError: those of `find_server`.
         """
-        client, fields = await self._client(scope, credential)
+        client = await self._client(scope, credential)
+        fields = _shown_fields(client)
         server, verifier = await find_server(self._way, fields), secrets.token_urlsafe(48)
         now = self._clock()
         attempt = {"hash": secret_hash(state), "verifier": verifier, "server": Jsonb(server.to_json())}
@@ -121,7 +123,8 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
     async def _complete(
         self, scope: Scope, credential: str, state: str, code: str, issuer: str, redirect_uri: str
     ) -> None:
-        client, fields = await self._client(scope, credential)
+        client = await self._client(scope, credential)
+        fields = _shown_fields(client)
         values = {"user": scope.user, "credential": credential, **scope.keys}
         async with self._db.transaction(scope) as tx:  # of its own: whatever comes of it, the state is used up
             attempt = await tx.one(self._sql["take"], hash=secret_hash(state), now=self._clock(), **values)
@@ -250,29 +253,26 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
 
     async def _revoke(self, scope: Scope, credential: str, row: Row) -> bool:
         try:
-            client, _ = await self._client(scope, credential)
+            client = await self._client(scope, credential)
             kept = self._kept(scope, row, client)
         except AosError:  # the credential is off or another one by now, or no key opens them: forgotten all the same
             return False
         return await kept.client(self._way, client).revoke(kept.refresh or kept.access)
 
-    async def _client(self, scope: Scope, credential: str) -> tuple[Secret, dict[str, str]]:
-        """The credential as a client, and its fields that are no secret."""
+    async def _client(self, scope: Scope, credential: str) -> Secret:
+        """The credential, opened: as which client people connect, and to what."""
         rows = await self._db.read(scope, self._sql["client"], credential=credential, **scope.keys)
         if not rows or rows[0]["sealed"] is None:
             raise NotFound(f"oauth credential {credential}")
-        place = secret_place(scope.tenant, scope.workspace, "credentials", str(rows[0]["id"]))
-        fields = {name: field_text(value) for name, value in rows[0]["extra"].items()}
-        sealed = json.loads(self._vault.open(bytes(rows[0]["sealed"]), place))
-        return Secret(rows[0]["name"], CredentialType.OAUTH, fields | sealed, frozenset(fields)), fields
+        found = Credential(str(rows[0]["id"]), rows[0]["name"], CredentialType.OAUTH, rows[0]["extra"])
+        return unsealed(self._vault, scope, found, bytes(rows[0]["sealed"]))
 
     def _kept(self, scope: Scope, row: Row | None, client: Secret) -> _Kept:
         if row is None:
             raise _not_connected(client, "is not there")
         if row["sealed"] is None:
             raise _not_connected(client, "has ended")
-        shown = {name: value for name, value in client.items() if name in client.shown}
-        if row["settings"] != _settings_digest(shown):
+        if row["settings"] != _settings_digest(_shown_fields(client)):
             raise _not_connected(client, "was made for another address or client than the credential has now")
         return _Kept(**json.loads(self._vault.open(bytes(row["sealed"]), _place(scope, str(row["id"])))))
 
@@ -292,6 +292,10 @@ class OAuthConnections(SqlStore, queries="oauth_connections.sql"):
 
 def _place(scope: Scope, id_: str) -> str:
     return secret_place(scope.tenant, scope.workspace, TABLE, id_)
+
+
+def _shown_fields(client: Secret) -> dict[str, str]:
+    return {name: value for name, value in client.items() if name in client.shown}
 
 
 def _settings_digest(fields: Mapping[str, Any]) -> str:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Row, SqlStore, Transaction
+from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
+from cluster.state.identity.external_accounts import ExternalAccountStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,11 @@ class UnlinkedAccount:
 class AccountLinkStore(SqlStore, queries="account_links.sql"):
     """Changes happen in the caller's transaction, beside their record in the audit trail."""
 
+    def __init__(self, database: Database) -> None:
+        """Queries are read from account_links.sql beside this file."""
+        super().__init__(database)
+        self._accounts = ExternalAccountStore(database)
+
     async def links(self, scope: Scope, user: str) -> list[Row]:
         """The sources that somebody of the tenant comes from, by name; none for who is here by hand alone."""
         async with self._db.transaction(scope) as tx:
@@ -43,7 +49,7 @@ class AccountLinkStore(SqlStore, queries="account_links.sql"):
         whom = {"tenant": scope.tenant, "user": user, "provider": provider}
         link = await self._require(tx, scope, user, provider)
         if link["issuer"] is not None:
-            await tx.one(self._sql["lock_subject"], tenant=scope.tenant, issuer=link["issuer"], subject=link["subject"])
+            await self._accounts.lock_subject(tx, scope.tenant, link["issuer"], link["subject"])
         await tx.one(self._sql["lock_user"], tenant=scope.tenant, user=user)
         link = await self._require(tx, scope, user, provider)  # as it is now that nobody else changes it
         if link["issuer"] is None:

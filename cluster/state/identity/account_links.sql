@@ -15,9 +15,6 @@ from users u join (
 ) s on s.user_id = u.id and s.tenant_id = u.tenant_id
 where u.id = %(user)s and u.tenant_id = %(tenant)s order by s.provider;
 
--- lock_subject: Who signs in meanwhile waits until they are linked no more.
-select pg_advisory_xact_lock(hashtext(%(tenant)s || %(issuer)s || %(subject)s));
-
 -- lock_user: Their rights are changed by one at a time.
 select id from users where id = %(user)s and tenant_id = %(tenant)s for no key update;
 

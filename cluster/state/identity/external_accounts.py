@@ -188,7 +188,7 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
             AccountDisabled: they are.
         """
         named = {"tenant": tenant, "issuer": person.issuer, "subject": person.subject}
-        await tx.one(self._sql["lock_subject"], **named)
+        await self.lock_subject(tx, tenant, person.issuer, person.subject)
         known = await tx.one(self._sql["account"], **named)
         row = known or await self._link(tx, named, person, unknown)
         if row["disabled"]:
@@ -198,6 +198,10 @@ class ExternalAccountStore(SqlStore, queries="external_accounts.sql"):
         changed = await self._grant(tx, {"tenant": tenant, "provider": person.provider, "user": user}, rights)
         granted = await tx.one(self._sql["any_membership"], tenant=tenant, user=user) is not None
         return ExternalSignIn(user, known is None, granted, changed)
+
+    async def lock_subject(self, tx: Transaction, tenant: str, issuer: str, subject: str) -> None:
+        """Until the transaction ends whoever signs in as this subject, or unlinks it, waits."""
+        await tx.one(self._sql["lock_subject"], tenant=tenant, issuer=issuer, subject=subject)
 
     async def preview(self, tenant: TenantId, person: ExternalPerson, rights: GrantedRights) -> SignInPreview:
         """Whom a sign-in would make of this person, and what it would open; nothing is written."""

@@ -1,4 +1,4 @@
--- lock_subject: Who signs in twice at once is let in one after the other.
+-- lock_subject: Who signs in twice at once, or is unlinked meanwhile: one after the other.
 select pg_advisory_xact_lock(hashtext(%(tenant)s || %(issuer)s || %(subject)s));
 
 -- account: Whom an issuer's subject is here.
