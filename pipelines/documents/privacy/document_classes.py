@@ -18,7 +18,7 @@ from pipelines.documents.privacy.policy_rules import DataClass, classify
 from pipelines.documents.privacy.policy_store import PolicyStore
 
 BATCH = 100  # documents that are settled together
-REST = 2  # times as long as a batch took nothing is done: people wait for the same process
+REST = 2  # of a sweep that nobody waits for: people wait for the same process
 MOST = 10_000  # documents of one sweep
 PAGES = 50  # pages that are in memory at a time
 
@@ -99,15 +99,16 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
         state = (int(workspace["corpus_version"]), await self.rules(scope))
         if self._swept.get(workspace["id"]) == state:
             return 0
-        done = await self.sweep(scope, MOST)
+        done = await self.sweep(scope, MOST, rest=REST)
         if done < MOST:
             self._swept[workspace["id"]] = state
         return done
 
-    async def sweep(self, scope: Scope, most: int = MOST) -> int:
+    async def sweep(self, scope: Scope, most: int = MOST, *, rest: float = 0) -> int:
         """Look at documents of a workspace that were not looked at under the rules of now; how many that were.
 
-        They are settled in batches: whoever is stopped in the middle goes on with those that are left.
+        They are settled in batches: whoever is stopped in the middle goes on with those that are left. `rest`: so many
+        times as long as a batch took nothing is done after it.
         """
         everybody, done = Scope.of_worker(scope.tenant, scope.workspace), 0
         async with self._db.transaction(everybody) as tx:
@@ -123,7 +124,7 @@ class DocumentClasses(SqlStore, queries="document_classes.sql"):
             found = [await self._class_of(everybody, row, classes) for row in rows]
             await self._settle(everybody, rows, found, rules)
             done, after = done + len(rows), rows[-1]["id"]
-            await asyncio.sleep(REST * (monotonic() - began))
+            await asyncio.sleep(rest * (monotonic() - began))
         return done
 
     async def left(self, scope: Scope) -> int:
