@@ -139,6 +139,8 @@ STOCK: Final = MappingProxyType(
                 "tenants",
                 "restart_needs",
                 "folder_readers",
+                "webhooks",
+                "webhook_secrets",
             ),
         ),
         **_entries(Holding.CONFIGURATION, "skills", "golden_sets", people=("created_by",)),
@@ -152,7 +154,7 @@ STOCK: Final = MappingProxyType(
             Holding.NEITHER,
             *("generations", "event_streams", "schema_migrations", "index_faults", "keyword_index_made"),
             *("lane_workers", "settings_version", "spend", "tenant_pages", "tenant_turns", "vision_pages"),
-            *("job_progress", "retention_turns", "audit_cursors"),
+            *("job_progress", "retention_turns", "audit_cursors", "webhook_deliveries", "event_receipts"),
             "resource_usage",  # a tenant's use does not shrink when somebody goes, whose id leads nowhere then
         ),
     }
@@ -185,6 +187,10 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:metrics:*", "the product's own definitions"),
     OutsidePlace("redis aos:figures:*", "counts"),
     OutsidePlace("redis aos:doctor", "a sign of life"),
+    OutsidePlace(
+        "redis <event_stream.stream>, <event_stream.stream>:dead",
+        "what others wrote of their uploads; whoever writes the stream trims it, dead letters go by their number",
+    ),
     OutsidePlace(
         "file of an audit sink (AOS_AUDIT sinks of kind file)",
         "a copy of the trail that was sent: nothing is taken out; whoever keeps it deletes or rotates its JSONL files",
