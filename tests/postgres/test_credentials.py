@@ -263,6 +263,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
         ("credentials", 4, 4, 4),
         ("llm_connections", 1, 1, 1),
         ("run_secrets", 0, 0, 0),
+        ("webhook_secrets", 0, 0, 0),
         ("system_settings", 1, 1, 1),
     ]
     assert await envelopes(admin_dsn) == sealed
@@ -271,6 +272,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
         (4, 4, {}),
         (1, 1, {}),
         (0, 0, {}),
+        (0, 0, {}),
         (1, 1, {}),
     ]
     assert {key_id(one) for one in await envelopes(admin_dsn)} == {both.current}
@@ -278,6 +280,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
     assert [(one.total, one.old, one.resealed) for one in again.values()] == [
         (4, 0, 0),
         (1, 0, 0),
+        (0, 0, 0),
         (0, 0, 0),
         (1, 0, 0),
     ]
