@@ -28,6 +28,7 @@ from serve_apps.events.uploaded_event import DocumentUploaded, EventRefused, Tak
 
 BUILDERS = frozenset(Role) - {Role.VIEWER}
 SCANNERS = frozenset({Role.OPERATOR, Role.ADMIN})
+MOST_HASHED = 2**28  # bytes of a file that nobody gave a hash of: larger ones are not read twice to find a double
 
 
 class OtherEvent(Conflict):
@@ -45,7 +46,7 @@ class LookedAtFile:
     filename: str
     kind: str
     size: int
-    file_hash: str
+    file_hash: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
         if (before := await self._taken_before(member, event)) is not None:
             return before
         file = await asyncio.to_thread(self._look_at, member, event)
-        known = await self._parts.library.same_bytes(scope, file.file_hash)
+        await self._parts.limits.require_left(_caller(member), scope, LimitedResource.PAGES)
+        known = None if file.file_hash is None else await self._parts.library.same_bytes(scope, file.file_hash)
         if known is None and not await pages_left(self._db, scope, self._read.tenant_pages):
             raise OverQuota(f"this tenant has all of the {self._read.tenant_pages} pages that it may have")
         async with self._db.transaction(scope) as tx:
@@ -117,7 +119,7 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
             size = place.path.stat().st_size
             if event.size is not None and event.size != size:
                 raise EventRefused(f"the file has {size} bytes, and the event says {event.size}")
-            file_hash = hash_file(place.path)
+            file_hash = hash_file(place.path) if event.sha256 or size <= MOST_HASHED else None
             if event.sha256 is not None and event.sha256 != file_hash:
                 raise EventRefused("the file has another SHA-256 than the event says")
             kind = sniff_kind(place.path, filename)
@@ -132,7 +134,7 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
     ) -> tuple[str, str]:
         """The document's id and its job's; a document in a folder is there once it was looked at by the job."""
         scope, place, parts = member.scope, file.place, self._parts
-        caller = LimitedCaller(member.tenant, member.workspace, member.user, member.key, member.groups)
+        caller = _caller(member)
         await parts.limits.take(tx, caller, scope, LimitedResource.UPLOAD_BYTES, 0 if place.scanned else file.size)
         await parts.limits.require_job(tx, caller)
         document = document_id(member.workspace, place.origin)
@@ -152,6 +154,11 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
         unit = WorkUnit(place.origin, place.origin, payload=where)
         await parts.jobs.expect(tx, waiting, SURVEY, [unit])
         return document, job.job
+
+
+def _caller(member: WorkspaceMember) -> LimitedCaller:
+    groups, by_service = member.groups, member.by_service
+    return LimitedCaller(member.tenant, member.workspace, member.user, member.key, groups, by_service=by_service)
 
 
 def _same_event(event: DocumentUploaded, row: Row | None) -> TakenEvent:

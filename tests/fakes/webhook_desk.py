@@ -24,8 +24,8 @@ from tests.fakes.webhook_receiver import Receiver
 FAST: dict[str, Any] = {"poll_seconds": 0.05, "seconds": 2, "rest_seconds": 60, "longest_rest": 3600}
 # Whatever has a time of its own, so that hours pass in no time.
 TIMES = {
-    "webhook_deliveries": ("queued_at", "next_at", "ended_at"),
-    "webhooks": ("next_at", "lease_until"),
+    "webhook_deliveries": ("queued_at", "next_at", "failed_at", "ended_at"),
+    "webhooks": ("next_at", "lease_until", "failing_since"),
     "outbox": ("created_at",),
     "webhook_secrets": ("expires_at",),
 }

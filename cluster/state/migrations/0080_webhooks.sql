@@ -19,7 +19,8 @@ create table webhooks (
     role text check (role in ('viewer', 'developer', 'operator', 'admin')),  -- sees as this role alone; null: as its owner
     enabled boolean not null default true,
     disabled_why text,
-    failures int not null default 0,
+    failures int not null default 0,  -- in a row
+    failing_since timestamptz,
     error text,
     succeeded_at timestamptz,
     next_at timestamptz not null default clock_timestamp(),  -- the circuit is open until then
@@ -53,6 +54,7 @@ create table webhook_deliveries (
     attempts int not null default 0,
     queued_at timestamptz not null default clock_timestamp(),  -- or replayed
     next_at timestamptz not null default clock_timestamp(),
+    failed_at timestamptz,  -- for the first time
     status int,
     error text,
     ended_at timestamptz,

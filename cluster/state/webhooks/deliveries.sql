@@ -39,29 +39,32 @@ where webhook_id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id
   and outbox_id = %(outbox)s and state = 'pending';
 
 -- succeeded: The circuit is closed.
-update webhooks set failures = 0, error = null, succeeded_at = clock_timestamp(), next_at = clock_timestamp()
+update webhooks set failures = 0, failing_since = null, error = null, succeeded_at = clock_timestamp(), next_at = clock_timestamp()
 where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s;
 
 -- failed: It is tried again after a wait, or given up where it has been tried for as long as it may be.
 update webhook_deliveries set attempts = attempts + 1, status = %(status)s, error = %(error)s,
-    next_at = clock_timestamp() + make_interval(secs => %(wait)s),
-    state = case when queued_at < clock_timestamp() - make_interval(secs => %(give_up)s) then 'dead' else 'pending' end,
-    ended_at = case when queued_at < clock_timestamp() - make_interval(secs => %(give_up)s) then clock_timestamp() end
+    next_at = clock_timestamp() + make_interval(secs => %(wait)s), failed_at = coalesce(failed_at, clock_timestamp()),
+    state = case when failed_at < clock_timestamp() - make_interval(secs => %(give_up)s) then 'dead' else 'pending' end,
+    ended_at = case when failed_at < clock_timestamp() - make_interval(secs => %(give_up)s) then clock_timestamp() end
 where webhook_id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s
   and outbox_id = %(outbox)s and state = 'pending';
 
 -- count_failure: One more in a row; after some of them the circuit opens, for longer each time.
-update webhooks set failures = failures + 1, error = %(error)s,
+update webhooks set failures = failures + 1, error = %(error)s, failing_since = coalesce(failing_since, clock_timestamp()),
     next_at = case when failures + 1 < %(most)s then next_at
         else clock_timestamp() + make_interval(secs => least(%(rest)s * power(2, least(failures + 1 - %(most)s, 16)),
                                                              %(longest)s)) end
 where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s
 returning failures;
 
--- bury: With the circuit open nothing was tried but what came first: what is as old is given up with it.
-update webhook_deliveries set state = 'dead', error = %(error)s, ended_at = clock_timestamp()
-where webhook_id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and state = 'pending'
-  and queued_at < clock_timestamp() - make_interval(secs => %(give_up)s);
+-- bury: While the circuit was open nothing was tried but what came first: what has waited all that time is given up with it.
+update webhook_deliveries d set state = 'dead', error = %(error)s, ended_at = clock_timestamp()
+from webhooks w
+where w.id = d.webhook_id and w.tenant_id = d.tenant_id and w.workspace_id = d.workspace_id
+  and w.failing_since < clock_timestamp() - make_interval(secs => %(give_up)s)
+  and d.webhook_id = %(webhook)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+  and d.state = 'pending' and d.queued_at < clock_timestamp() - make_interval(secs => %(give_up)s);
 
 -- disable: The receiver wants no more of it.
 update webhooks set enabled = false, disabled_why = %(error)s, updated_at = clock_timestamp()

@@ -38,6 +38,7 @@ update webhooks set name = coalesce(%(name)s, name), url = coalesce(%(url)s, url
     topics = coalesce(%(topics)s, topics), enabled = coalesce(%(enabled)s, enabled),
     disabled_why = case when %(enabled)s then null else disabled_why end,
     failures = case when %(enabled)s or %(url)s::text is not null then 0 else failures end,
+    failing_since = case when %(enabled)s or %(url)s::text is not null then null else failing_since end,
     next_at = case when %(enabled)s or %(url)s::text is not null then clock_timestamp() else next_at end,
     updated_at = clock_timestamp()
 where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s
@@ -89,7 +90,7 @@ where d.webhook_id = %(webhook)s::uuid and d.tenant_id = %(tenant)s and d.worksp
 
 -- replay: What has ended is to be sent again: one event, or all since a moment, or of those the ones that were given up.
 update webhook_deliveries d
-set state = 'pending', attempts = 0, error = null, status = null, ended_at = null, replays = d.replays + 1,
+set state = 'pending', attempts = 0, failed_at = null, error = null, status = null, ended_at = null, replays = d.replays + 1,
     queued_at = clock_timestamp(), next_at = clock_timestamp()
 from outbox o
 where o.id = d.outbox_id and o.tenant_id = d.tenant_id and o.workspace_id = d.workspace_id
