@@ -83,13 +83,21 @@ class WebhookDesk:
         return subprocess.Popen([sys.executable, "-m", "tests.fakes.webhook_desk", told])
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        with psycopg.connect(self.admin_dsn) as owner:
+        """What is read; what writes waits for locks that a sender of this process may hold, and is for `run`."""
+        with psycopg.connect(self.admin_dsn, options="-c lock_timeout=20s") as owner:
             found = owner.execute(statement.encode(), values)
             return found.fetchall() if found.description else []
 
-    def jobs(self, count: int, states: Sequence[str] = ("running", "completed")) -> list[str]:
+    async def run(self, statement: str, *values: Any) -> None:
+        await asyncio.to_thread(self.sql, statement, *values)
+
+    async def jobs(self, count: int, states: Sequence[str] = ("running", "completed")) -> list[str]:
         """Jobs that begin and end, all at once in their turns: two or more events each."""
         ids = [str(uuid4()) for _ in range(count)]
+        await asyncio.to_thread(self._write_jobs, ids, states)
+        return ids
+
+    def _write_jobs(self, ids: Sequence[str], states: Sequence[str]) -> None:
         with psycopg.connect(self.admin_dsn, autocommit=True) as owner:
             for id_ in ids:
                 owner.execute(
@@ -99,24 +107,23 @@ class WebhookDesk:
             for state in states:
                 for id_ in ids:
                     owner.execute("update jobs set state = %s where id = %s", (state, id_))
-        return ids
 
-    def document(self, readers: Sequence[str] = ()) -> str:
+    async def document(self, readers: Sequence[str] = ()) -> str:
         id_ = uuid4().hex
         keys = self.office.scope.tenant, self.office.scope.workspace
-        self.sql(
+        await self.run(
             "insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, readers)"
             " values (%s, %s, %s, %s, 'a.txt', 'text', 'upload', %s)",
             *(id_, *keys, f"upload:{id_}", list(readers)),
         )
         return id_
 
-    def pass_time(self, **span: float) -> None:
+    async def pass_time(self, **span: float) -> None:
         """Hours or days pass: every moment that was written down is so much longer ago."""
         told = " ".join(f"{amount} {unit}" for unit, amount in span.items())
         for table, columns in TIMES.items():
             moved = ", ".join(f"{column} = {column} - %s::interval" for column in columns)
-            self.sql(f"update {table} set {moved}", *[told] * len(columns))
+            await self.run(f"update {table} set {moved}", *[told] * len(columns))
 
     def states(self) -> dict[str, int]:
         return dict(self.sql("select state, count(*) from webhook_deliveries group by state"))  # type: ignore[arg-type]

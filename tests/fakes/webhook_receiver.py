@@ -115,8 +115,8 @@ def _handler_of(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
                 self.send_header(name, value)
             self.send_header("content-length", str(len(receiver.body)))
             self.end_headers()
-            for start in range(0, len(receiver.body), 65_536):
-                self.wfile.write(receiver.body[start : start + 65_536])
+            for start in range(0, len(receiver.body), 10_000):
+                self.wfile.write(receiver.body[start : start + 10_000])
                 time.sleep(receiver.drip)
 
         do_GET = do_POST

@@ -246,7 +246,7 @@ language sql security definer set search_path = public, pg_temp as $$
               and not exists (select from webhook_deliveries e where e.webhook_id = d.webhook_id and e.state = 'pending'
                               and e.subject = d.subject and e.outbox_id < d.outbox_id))
         order by w.lease_until nulls first, w.id limit most
-        for update of w skip locked
+        for no key update of w skip locked  -- transactions that write events for it hold its key
     )
     update webhooks w set lease_owner = claim_owner, lease_until = clock_timestamp() + lease, fence = w.fence + 1
     from next where w.id = next.id

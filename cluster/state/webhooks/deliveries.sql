@@ -9,7 +9,7 @@ returning false as cancel_requested;
 -- hold: The webhook, if the fencing token still holds; locked for this transaction.
 select id, url, owner_id, role, enabled, failures, next_at > clock_timestamp() as resting from webhooks
 where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s
-for update;
+for no key update;
 
 -- release: Let go; whoever looks next goes on.
 update webhooks set lease_until = clock_timestamp()

@@ -50,7 +50,7 @@ returning name;
 
 -- lock: A webhook that is about to be changed.
 select id from webhooks where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s
-for update;
+for no key update;
 
 -- keep_secret: A sealed secret, which is the newest.
 insert into webhook_secrets (id, webhook_id, tenant_id, workspace_id, sealed)
