@@ -1,4 +1,4 @@
-"""The consumer of a Redis stream of uploaded events (IN-15): one at a time, again after a crash, then a dead letter."""
+"""The consumer of a Redis stream of uploaded events: one at a time, again after a crash, then a dead letter."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""DocumentUploadedEvent, by which others say that a document lies where this product can read it (UP-05)."""
+"""DocumentUploadedEvent, by which others say that a document lies where this product can read it."""
 
 import json
 from collections.abc import Mapping

@@ -10,6 +10,7 @@ from standardwebhooks.webhooks import Webhook
 
 from cluster.basics.scope import Role
 from configs.sections_events import WebhookSettings
+from tests.fakes.corpus import open_agent
 from tests.fakes.event_parts import webhook_sender
 from tests.fakes.http import Api, Office, make_parts, serve
 from tests.fakes.webhook_desk import FAST, until
@@ -141,13 +142,14 @@ async def test_approvals_feedback_and_policies_are_announced(
     with psycopg.connect(admin_dsn, autocommit=True) as owner:
         row = owner.execute("select user_id from memberships where workspace_id = %(w)s", keys).fetchone()
         assert row is not None
-        ids = keys | {"u": row[0], "r": "11111111-1111-1111-1111-111111111111"}
+        agent = open_agent(owner, office.scope, "keeper")
+        ids = keys | {"u": row[0], "r": "11111111-1111-1111-1111-111111111111", "a": agent}
         for statement in (
             "insert into sessions (id, tenant_id, workspace_id, user_id) values (%(r)s, %(t)s, %(w)s, %(u)s)",
-            "insert into runs (id, tenant_id, workspace_id, session_id, user_id, path, state, input, seed)"
-            " values (%(r)s, %(t)s, %(w)s, %(r)s, %(u)s, 'general', 'waiting', '{}', 1)",
-            "insert into approvals (id, tenant_id, workspace_id, run_id, step, session_id, requested_by, tool,"
-            " arguments, digest, expires_at) values (%(r)s, %(t)s, %(w)s, %(r)s, 1, %(r)s, %(u)s, 'http_post',"
+            "insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, state, input, seed)"
+            " values (%(r)s, %(t)s, %(w)s, %(r)s, %(a)s, %(u)s, 'general', 'waiting', '{}', 1)",
+            "insert into approvals (id, tenant_id, workspace_id, run_id, step, session_id, agent_id, requested_by,"
+            " tool, arguments, digest, expires_at) values (%(r)s, %(t)s, %(w)s, %(r)s, 1, %(r)s, %(a)s, %(u)s, 'http_post',"
             " '{\"secret\": \"words\"}', 'd', now() + interval '1 day')",
             "update approvals set state = 'approved', reviewer = %(u)s where id = %(r)s",
             "insert into run_feedback (run_id, user_id, tenant_id, workspace_id, thumb, word)"

@@ -29,7 +29,7 @@ def server(tmp_path: Path) -> Iterator[Valkey]:
 
 
 @pytest.fixture
-async def database(app_dsn: str) -> AsyncIterator[Database]:
+async def store(app_dsn: str) -> AsyncIterator[Database]:
     made = Database(app_dsn, size=6, timeout=10)
     await made.open()
     yield made
@@ -42,14 +42,14 @@ async def stream(app_dsn: str, admin_dsn: str, server: Valkey, tmp_path: Path) -
         yield UploadStream(app_dsn, admin_dsn, server.url, tmp_path, open_office(admin_dsn), redis)
 
 
-async def drain(stream: UploadStream, database: Database, **other: Any) -> None:
+async def drain(stream: UploadStream, store: Database, **other: Any) -> None:
     """One consumer until nothing is left that it can take now."""
-    consumer = await stream.consumer(database, **other)
+    consumer = await stream.consumer(store, **other)
     while await consumer.step():
         pass
 
 
-async def test_in_15_up_05_an_event_leads_to_a_document_and_a_job(stream: UploadStream, database: Database) -> None:
+async def test_in_15_up_05_an_event_leads_to_a_document_and_a_job(stream: UploadStream, store: Database) -> None:
     """IN-15, UP-05: all its fields count; flat fields and one of JSON are the same event."""
     event = {
         "job_id": "j-1",
@@ -65,7 +65,7 @@ async def test_in_15_up_05_an_event_leads_to_a_document_and_a_job(stream: Upload
     await stream.send(**event)
     flat = {name: str(value) for name, value in event.items()} | {"metadata": '{"term": "spring"}'}
     await stream.redis.xadd(STREAM, {"event_type": "DocumentUploadedEvent", **flat})
-    await drain(stream, database)
+    await drain(stream, store)
     assert await stream.dead() == [] and await stream.waiting() == 0
     ((document, name, tags, kind, strategy),) = stream.sql(
         "select id, filename, tags, file_type, chunk_strategy from documents"
@@ -78,7 +78,7 @@ async def test_in_15_up_05_an_event_leads_to_a_document_and_a_job(stream: Upload
 
 
 async def test_in_15_a_thousand_events_with_kills_lead_to_one_document_each(
-    stream: UploadStream, database: Database, record_property: Record
+    stream: UploadStream, store: Database, record_property: Record
 ) -> None:
     """IN-15: consumers die at random moments, events come twice; each event has one document and one job."""
     chance, count = random.Random(7), 1000
@@ -129,28 +129,28 @@ async def test_in_15_a_thousand_events_with_kills_lead_to_one_document_each(
         "blob:11111111-1111-1111-1111-111111111111/22222222-2222-2222-2222-222222222222/incoming/a.txt",
     ],
 )
-async def test_a_key_that_leads_elsewhere_is_refused(stream: UploadStream, database: Database, key: str) -> None:
+async def test_a_key_that_leads_elsewhere_is_refused(stream: UploadStream, store: Database, key: str) -> None:
     stream.put("incoming/a.txt", TEXT)
     stream.scan("a.txt", TEXT)
     home = stream.folder / "blobs" / stream.office.scope.tenant / stream.office.scope.workspace
     (home / "incoming" / "link").symlink_to("/etc/passwd")
     (stream.folder / "scans" / "link").symlink_to("/etc")
     await stream.send(job_id="j", document_key=key)
-    await drain(stream, database)
+    await drain(stream, store)
     (letter,) = await stream.dead()
     assert "document_key_refused" in letter["dead_why"] and letter["dead_id"]
     assert stream.sql("select count(*) from documents") == stream.sql("select count(*) from jobs") == [(0,)]
 
 
-async def test_a_file_of_the_scanned_folder_stays_where_it_is(stream: UploadStream, database: Database) -> None:
+async def test_a_file_of_the_scanned_folder_stays_where_it_is(stream: UploadStream, store: Database) -> None:
     key = stream.scan("2026/plan.txt", TEXT)
     await stream.send(job_id="j", document_key=key, course_id="c7")
-    await drain(stream, database)
+    await drain(stream, store)
     ((payload,),) = stream.sql("select payload from jobs")
     assert payload["files"][0]["location"] == payload["files"][0]["origin"] == key and payload["tags"] == ["course:c7"]
     stream.office.emails[Role.OPERATOR] = stream.office.emails[Role.DEVELOPER]
     await stream.send(job_id="j2", document_key=key)
-    await drain(stream, database)
+    await drain(stream, store)
     assert "operators" in (await stream.dead())[0]["dead_why"]
 
 
@@ -169,7 +169,7 @@ async def test_a_file_of_the_scanned_folder_stays_where_it_is(stream: UploadStre
     ],
 )
 async def test_an_event_that_does_not_hold_is_a_dead_letter_and_the_next_is_taken(
-    stream: UploadStream, database: Database, wrong: dict[str, Any], told: str
+    stream: UploadStream, store: Database, wrong: dict[str, Any], told: str
 ) -> None:
     key = stream.put("incoming/a.txt", TEXT)
     stream.put("incoming/empty.txt", b"")
@@ -178,44 +178,42 @@ async def test_an_event_that_does_not_hold_is_a_dead_letter_and_the_next_is_take
     await stream.redis.xadd(STREAM, {"event": "{no json"})
     await stream.redis.xadd(STREAM, {b"\xff": b"\xfe"})
     await stream.send(job_id="good", document_key=key)
-    await drain(stream, database)
+    await drain(stream, store)
     letters = await stream.redis.xrange(f"{STREAM}:dead")
     assert told in letters[0][1][b"dead_why"].decode() and len(letters) == 3
     assert stream.sql("select count(*) from documents") == [(1,)]
 
 
 async def test_an_event_before_its_file_waits_for_it_and_is_given_up_in_the_end(
-    stream: UploadStream, database: Database
+    stream: UploadStream, store: Database
 ) -> None:
     await stream.send(job_id="early", document_key="incoming/late.txt")
     await stream.send(job_id="never", document_key="incoming/never.txt")
-    await drain(stream, database, retry_seconds=0.05)
+    await drain(stream, store, retry_seconds=0.05)
     stream.put("incoming/late.txt", TEXT)
     for _ in range(4):
         await asyncio.sleep(0.1)
-        await drain(stream, database, retry_seconds=0.05)
+        await drain(stream, store, retry_seconds=0.05)
     (letter,) = await stream.dead()
     assert "never" in letter["event"] and "no such file" in letter["dead_why"]
     assert stream.sql("select count(*) from documents") == [(1,)] and await stream.waiting() == 0
 
 
-async def test_while_a_part_of_the_product_is_away_no_event_is_given_up(
-    stream: UploadStream, database: Database
-) -> None:
+async def test_while_a_part_of_the_product_is_away_no_event_is_given_up(stream: UploadStream, store: Database) -> None:
     key = stream.put("incoming/a.txt", TEXT)
     await stream.send(job_id="j", document_key=key)
     for _ in range(6):  # more often than an event is tried
-        await drain(stream, database, account="nobody@nowhere.example", retry_seconds=0.01)
+        await drain(stream, store, account="nobody@nowhere.example", retry_seconds=0.01)
         await asyncio.sleep(0.03)
     assert await stream.dead() == [] and await stream.waiting() == 1
-    await drain(stream, database, retry_seconds=0.01)
+    await drain(stream, store, retry_seconds=0.01)
     assert stream.sql("select count(*) from documents") == [(1,)]
 
 
 async def test_a_valkey_that_forgets_everything_is_read_again(
-    stream: UploadStream, server: Valkey, database: Database
+    stream: UploadStream, server: Valkey, store: Database
 ) -> None:
-    consumer = await stream.consumer(database)
+    consumer = await stream.consumer(store)
     await consumer.open()
     await stream.send(job_id="j1", document_key=stream.put("incoming/1.txt", TEXT))
     async with asyncio.timeout(10):
@@ -233,17 +231,17 @@ async def test_a_valkey_that_forgets_everything_is_read_again(
 
 
 async def test_an_event_acts_for_the_member_whom_it_names_only_where_that_is_allowed(
-    stream: UploadStream, database: Database
+    stream: UploadStream, store: Database
 ) -> None:
     """X-39: a name is compared, or acted for by leave of the settings, with no more rights than both."""
     key, viewer = stream.put("incoming/a.txt", TEXT), stream.office.emails[Role.VIEWER]
     developer = stream.office.emails[Role.DEVELOPER]
     await stream.send(job_id="1", document_key=key, user_id=developer)
-    await drain(stream, database)
+    await drain(stream, store)
     await stream.send(job_id="2", document_key=key, user_id=viewer)
     await stream.send(job_id="3", document_key=key, user_id="nobody@x.example")
     await stream.send(job_id="4", document_key=key, user_id=developer)
-    await drain(stream, database, impersonate=True)
+    await drain(stream, store, impersonate=True)
     assert [letter["dead_why"].split(":")[0] for letter in await stream.dead()] == ["forbidden"] * 3
     ((email,),) = stream.sql("select u.email from documents d join users u on u.id = d.created_by")
     assert email == developer

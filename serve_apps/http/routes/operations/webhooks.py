@@ -125,7 +125,7 @@ class ReplayOrder(RequestBody):
     failed_only: bool = False
 
 
-class Replayed(BaseModel):
+class ReplayStarted(BaseModel):
     """So many deliveries are to be sent again."""
 
     webhook_id: UUID
@@ -220,7 +220,7 @@ async def deliveries(
 
 
 @router.post("/api/webhooks/{webhook_id}/replay", status_code=202, dependencies=[ADMINISTER])
-async def replay(webhook_id: UUID, body: ReplayOrder, me: Me, parts: Its) -> Replayed:
+async def replay(webhook_id: UUID, body: ReplayOrder, me: Me, parts: Its) -> ReplayStarted:
     """Send again what has ended, under the ids that it had: one event, or all since a moment, in their order."""
     if (body.event_id is None) == (body.since is None):
         raise Invalid("what is to be sent again?", fix="Name event_id, or since.")
@@ -231,7 +231,7 @@ async def replay(webhook_id: UUID, body: ReplayOrder, me: Me, parts: Its) -> Rep
         detail = {"event": body.event_id, "since": str(body.since or ""), "replayed": count}
         await parts.audit.record(tx, me.scope, "webhook.replay", str(webhook_id), detail=detail)
     parts.webhooks.wake()
-    return Replayed(webhook_id=webhook_id, replayed=count)
+    return ReplayStarted(webhook_id=webhook_id, replayed=count)
 
 
 @router.post("/api/webhooks/{webhook_id}/ping", dependencies=[ADMINISTER])
