@@ -45,7 +45,9 @@ def find_place(blobs: BlobStore, base: Path | None, scope: Scope, key: str) -> E
         place = location_of(path)
         return EventPlace(path, place, place, scanned=True)
     own = f"{scope.tenant}/{scope.workspace}"
-    rest = key.removeprefix(BLOB).removeprefix(f"{own}/")
+    if key.startswith(BLOB) and not key.startswith(f"{BLOB}{own}/"):
+        raise KeyRefused(f"{key[:200]} is of another workspace")
+    rest = key.removeprefix(f"{BLOB}{own}/")
     parts = rest.split("/")
     if ":" in parts[0] or len(parts) < 2 or parts[0] in OURS or any(part in ("", ".", "..") for part in parts):
         raise KeyRefused(f"{key[:200]} is no key of this workspace below a folder")

@@ -149,8 +149,9 @@ async def test_approvals_feedback_and_policies_are_announced(
             "insert into runs (id, tenant_id, workspace_id, session_id, agent_id, user_id, path, state, input, seed)"
             " values (%(r)s, %(t)s, %(w)s, %(r)s, %(a)s, %(u)s, 'general', 'waiting', '{}', 1)",
             "insert into approvals (id, tenant_id, workspace_id, run_id, step, session_id, agent_id, requested_by,"
-            " tool, arguments, digest, expires_at) values (%(r)s, %(t)s, %(w)s, %(r)s, 1, %(r)s, %(a)s, %(u)s, 'http_post',"
-            " '{\"secret\": \"words\"}', 'd', now() + interval '1 day')",
+            " tool, arguments, digest, expires_at)"
+            " values (%(r)s, %(t)s, %(w)s, %(r)s, 1, %(r)s, %(a)s, %(u)s, 'http_post', "
+            "'{\"secret\": \"words\"}', 'd', now() + interval '1 day')",
             "update approvals set state = 'approved', reviewer = %(u)s where id = %(r)s",
             "insert into run_feedback (run_id, user_id, tenant_id, workspace_id, thumb, word)"
             " values (%(r)s, %(u)s, %(t)s, %(w)s, 'down', 'secret words')",
