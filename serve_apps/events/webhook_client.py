@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import AosError, Forbidden, Invalid
-from cluster.state.webhooks.deliveries import FailedAttempt, OutgoingEvent
+from cluster.state.webhooks.deliveries import Attempt, OutgoingEvent
 from cluster.state.webhooks.message_signature import signed_headers
 from configs.sections_events import WebhookSettings
 from skills.http_client.fetch import GuardedHttpClient, HttpReply, OutboundRequest
@@ -24,13 +23,6 @@ class ReceiverNotAllowed(Forbidden):
 
     code = "receiver_not_allowed"
     fix = "Use https and a public host, or let an administrator add host:port to AOS_WEBHOOKS_HOSTS."
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The receiver has it."""
-
-    status: int
 
 
 class WebhookClient:
@@ -62,9 +54,7 @@ class WebhookClient:
             raise ReceiverNotAllowed(error.detail) from error
         return target.host
 
-    async def send(
-        self, url: str, keys: Sequence[str], event: OutgoingEvent, now: datetime
-    ) -> Accepted | FailedAttempt:
+    async def send(self, url: str, keys: Sequence[str], event: OutgoingEvent, now: datetime) -> Attempt:
         """One attempt. A 2xx is an acceptance, whatever stands in the answer."""
         body = message_body(event)
         headers = {"Content-Type": "application/json"}
@@ -72,10 +62,10 @@ class WebhookClient:
         try:
             self.check_url(url)
             way = GuardedHttpClient(self._allowed(url), self._find, self._settings.seconds, MOST_BYTES)
-            ask = OutboundRequest(url, "POST", headers, signed, body, reads=False)
-            return _judge(await way.send(ask))
+            reply = await way.send(OutboundRequest(url, "POST", headers, signed, body, reads=False))
         except AosError as error:  # refused, redirected, away, too slow: each is tried again, as it may be mended
-            return FailedAttempt(f"{error.code}: {error.detail or error.title}")
+            return Attempt(event, f"{error.code}: {error.detail or error.title}")
+        return _judge(event, reply)
 
     def _allowed(self, url: str) -> Sequence[str]:
         """The hosts of the settings; with `*` also the URL's own, whose addresses have to be public then."""
@@ -90,12 +80,11 @@ def message_body(event: OutgoingEvent) -> bytes:
     return json.dumps(message, separators=(",", ":"), sort_keys=True).encode()
 
 
-def _judge(reply: HttpReply) -> Accepted | FailedAttempt:
-    moved = reply.unread and "location" in reply.headers  # the client reports a 303 as done: here it is a redirect
-    if 200 <= reply.status < 300 and not moved:
-        return Accepted(reply.status)
-    if moved:
-        return FailedAttempt("redirected: the receiver answers with a redirect", 303)
+def _judge(event: OutgoingEvent, reply: HttpReply) -> Attempt:
+    if reply.unread and "location" in reply.headers:  # the client reports a 303 as done: here it is a redirect
+        return Attempt(event, "redirected: the receiver answers with a redirect", 303)
+    if 200 <= reply.status < 300:
+        return Attempt(event, status=reply.status)
     asked = reply.headers.get("retry-after", "")
     wait = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 0.0
-    return FailedAttempt(f"the receiver answers {reply.status}", reply.status, wait)
+    return Attempt(event, f"the receiver answers {reply.status}", reply.status, wait)

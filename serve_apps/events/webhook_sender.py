@@ -13,12 +13,12 @@ from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember, least_role
 from cluster.state.vault import UnopenableSecret
-from cluster.state.webhooks.deliveries import FailedAttempt, OutgoingEvent, WebhookDeliveries, WebhookLease
+from cluster.state.webhooks.deliveries import Attempt, OutgoingEvent, WebhookDeliveries, WebhookLease
 from cluster.state.webhooks.topics import PING
 from cluster.state.webhooks.webhook_store import WebhookStore
 from cluster.state.work.lease import Heartbeat, LeaseSweep
 from configs.sections_events import WebhookSettings
-from serve_apps.events.webhook_client import GONE, Accepted, WebhookClient
+from serve_apps.events.webhook_client import GONE, WebhookClient
 
 _log = logging.getLogger("aos.webhooks")
 
@@ -70,7 +70,7 @@ class WebhookSender:
         """Look now: something is to be sent."""
         self._sweep.wake()
 
-    async def ping(self, scope: Scope, webhook: Row) -> Accepted | FailedAttempt:
+    async def ping(self, scope: Scope, webhook: Row) -> Attempt:
         """Send a test message now, once; it is no event and leaves nothing behind."""
         data = {"webhook_id": str(webhook["id"]), "name": webhook["name"]}
         event = OutgoingEvent(0, str(uuid4()), PING, data, datetime.now(UTC), 0)
@@ -102,8 +102,7 @@ class WebhookSender:
                 return
             member = await self._owner_of(lease, webhook)
             if member is None:
-                refused = FailedAttempt("its owner may not use this workspace any more")
-                await self._deliveries.failed(lease, None, refused, self.settings)
+                await self._deliveries.refuse(lease, "its owner may not use this workspace any more", self.settings)
                 return
             # A receiver that failed is asked with one message, and not with all that waits.
             most = 1 if webhook["failures"] else self.settings.at_once
@@ -113,26 +112,28 @@ class WebhookSender:
             keys = await self._keys(lease, webhook)
             if keys is None:
                 return
-            sending = (self._send(lease, webhook["url"], keys, event) for event in events)
-            for ended in await asyncio.gather(*sending, return_exceptions=True):
-                if ended is not None:  # none is left alone while others are still on their way
-                    raise ended
+            if not await self._send_round(lease, webhook["url"], keys, events):
+                return
 
-    async def _send(self, lease: WebhookLease, url: str, keys: Sequence[str], event: OutgoingEvent) -> None:
-        outcome = await self.client.send(url, keys, event, datetime.now(UTC))
-        if isinstance(outcome, Accepted):
-            await self._deliveries.delivered(lease, event, outcome.status)
-            return
-        _log.info("webhook %s: %s %s: %s", lease.id, event.topic, event.event, outcome.error)
-        await self._deliveries.failed(lease, event, outcome, self.settings)
-        if outcome.status == GONE:
+    async def _send_round(
+        self, lease: WebhookLease, url: str, keys: Sequence[str], events: Sequence[OutgoingEvent]
+    ) -> bool:
+        """Send them at the same time, and record what came of it at once; False where the receiver wants no more."""
+        now = datetime.now(UTC)
+        attempts = await asyncio.gather(*(self.client.send(url, keys, event, now) for event in events))
+        await self._deliveries.record(lease, attempts, self.settings)
+        for one in attempts:
+            if not one.accepted:
+                _log.info("webhook %s: %s %s: %s", lease.id, one.event.topic, one.event.event, one.error)
+        if gone := any(one.status == GONE for one in attempts):
             await self._deliveries.disable(lease, "the receiver answers 410: it wants no more events")
+        return not gone
 
     async def _keys(self, lease: WebhookLease, webhook: Row) -> list[str] | None:
         try:
             return await self.store.secrets(lease.scope, str(webhook["id"]))
         except UnopenableSecret as error:
-            await self._deliveries.failed(lease, None, FailedAttempt(f"{error.code}: {error.detail}"), self.settings)
+            await self._deliveries.refuse(lease, f"{error.code}: {error.detail}", self.settings)
             return None
 
     async def _owner_of(self, lease: WebhookLease, webhook: Row) -> WorkspaceMember | None:

@@ -21,7 +21,13 @@ from tests.fakes.event_parts import webhook_sender
 from tests.fakes.http import Office
 from tests.fakes.webhook_receiver import Receiver
 
-FAST: dict[str, Any] = {"poll_seconds": 0.05, "seconds": 2, "rest_seconds": 60, "longest_rest": 3600}
+FAST: dict[str, Any] = {
+    "poll_seconds": 0.05,
+    "seconds": 2,
+    "rest_seconds": 60,
+    "circuit_failures": 2,
+    "longest_rest": 3600,
+}
 # Whatever has a time of its own, so that hours pass in no time.
 TIMES = {
     "webhook_deliveries": ("queued_at", "next_at", "failed_at", "ended_at"),

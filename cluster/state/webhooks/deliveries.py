@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Row
+from cluster.state.db.postgres import Row, Transaction
 from cluster.state.work.lease import Lease, LeaseLedger
 from configs.sections_events import WebhookSettings
 
@@ -42,12 +42,23 @@ class OutgoingEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class FailedAttempt:
-    """An attempt that failed; `status` where there was an answer, `wait` the least seconds that it asked for."""
+class Attempt:
+    """An attempt to send an event; `error` is empty where it was accepted.
 
-    error: str
+    Attributes:
+        status: of the answer, where there was one.
+        wait: the least seconds before the next attempt, where the receiver asked for them.
+    """
+
+    event: OutgoingEvent
+    error: str = ""
     status: int | None = None
     wait: float = 0.0
+
+    @property
+    def accepted(self) -> bool:
+        """True where the receiver has it."""
+        return not self.error
 
 
 def retry_wait(attempts: int, asked: float) -> float:
@@ -81,27 +92,34 @@ class WebhookDeliveries(LeaseLedger[WebhookLease], queries="deliveries.sql"):
             if found or not hidden:
                 return _events(found, attempts)
 
-    async def delivered(self, lease: WebhookLease, sent: OutgoingEvent, status: int) -> None:
-        """The receiver has it. Raises LeaseLost: it is sent again by whoever has the lease."""
+    async def record(self, lease: WebhookLease, attempts: Sequence[Attempt], settings: WebhookSettings) -> None:
+        """What came of a round. What failed is tried again later, or given up; where nothing was accepted, several
+        times in a row, the webhook rests. Raises LeaseLost: all of it is sent again by whoever has the lease.
+        """
+        accepted = [one for one in attempts if one.accepted]
+        refused = [one for one in attempts if not one.accepted]
         async with self.writing(lease) as tx:
-            await tx.run(self._sql["delivered"], **lease.values, outbox=sent.outbox, status=status)
-            await tx.run(self._sql["succeeded"], **lease.values)
+            if accepted:
+                sent = {"ids": [one.event.outbox for one in accepted], "statuses": [one.status for one in accepted]}
+                await tx.run(self._sql["delivered"], **lease.values, **sent)
+                await tx.run(self._sql["succeeded"], **lease.values)
+            for one in refused:
+                wait = retry_wait(one.event.attempts + 1, one.wait)
+                values = {"outbox": one.event.outbox, "status": one.status, "wait": wait, "error": one.error[:500]}
+                await tx.run(self._sql["failed"], **lease.values, **values, give_up=_seconds(settings))
+            if refused and not accepted:
+                await self._count_failure(tx, lease, refused[0].error, settings)
 
-    async def failed(
-        self, lease: WebhookLease, sent: OutgoingEvent | None, failed: FailedAttempt, settings: WebhookSettings
-    ) -> None:
-        """Try it again later, or give it up; after several in a row the webhook rests. None: nothing could be tried."""
-        give_up = settings.dead_days * 86_400.0
-        told = {"error": failed.error[:500], "give_up": give_up}
-        circuit = {"most": settings.circuit_failures, "rest": settings.rest_seconds, "longest": settings.longest_rest}
+    async def refuse(self, lease: WebhookLease, error: str, settings: WebhookSettings) -> None:
+        """Nothing could be tried; it counts as a round that failed."""
         async with self.writing(lease) as tx:
-            if sent is not None:
-                wait = retry_wait(sent.attempts + 1, failed.wait)
-                values = {"outbox": sent.outbox, "status": failed.status, "wait": wait}
-                await tx.run(self._sql["failed"], **lease.values, **values, **told)
-            row = await tx.one(self._sql["count_failure"], **lease.values, error=told["error"], **circuit)
-            if row is not None and row["failures"] >= settings.circuit_failures:
-                await tx.run(self._sql["bury"], **lease.values, **told)
+            await self._count_failure(tx, lease, error, settings)
+
+    async def _count_failure(self, tx: Transaction, lease: WebhookLease, error: str, settings: WebhookSettings) -> None:
+        circuit = {"most": settings.circuit_failures, "rest": settings.rest_seconds, "longest": settings.longest_rest}
+        row = await tx.one(self._sql["count_failure"], **lease.values, error=error[:500], **circuit)
+        if row is not None and row["failures"] >= settings.circuit_failures:
+            await tx.run(self._sql["bury"], **lease.values, error=error[:500], give_up=_seconds(settings))
 
     async def disable(self, lease: WebhookLease, why: str) -> None:
         """Send nothing more to it until somebody switches it on again."""
@@ -113,6 +131,10 @@ class WebhookDeliveries(LeaseLedger[WebhookLease], queries="deliveries.sql"):
         named = {"keep": keep_days, "receipts": RECEIPT_DAYS, "most": PRUNED_AT_ONCE}
         async with self._db.transaction() as tx:
             return int((await tx.only(self._sql["prune"], **named))["went"])
+
+
+def _seconds(settings: WebhookSettings) -> float:
+    return settings.dead_days * 86_400.0
 
 
 def _events(rows: Sequence[Row], attempts: dict[int, int]) -> list[OutgoingEvent]:

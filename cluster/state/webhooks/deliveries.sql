@@ -32,11 +32,12 @@ update webhook_deliveries set state = 'withheld', ended_at = clock_timestamp()
 where webhook_id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s
   and outbox_id = any(%(ids)s::bigint[]) and state = 'pending';
 
--- delivered: The receiver has it.
-update webhook_deliveries set state = 'delivered', attempts = attempts + 1, status = %(status)s, error = null,
+-- delivered: The receiver has these.
+update webhook_deliveries d set state = 'delivered', attempts = d.attempts + 1, status = s.status, error = null,
     ended_at = clock_timestamp()
-where webhook_id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s
-  and outbox_id = %(outbox)s and state = 'pending';
+from unnest(%(ids)s::bigint[], %(statuses)s::int[]) as s(outbox, status)
+where d.webhook_id = %(webhook)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+  and d.outbox_id = s.outbox and d.state = 'pending';
 
 -- succeeded: The circuit is closed.
 update webhooks set failures = 0, failing_since = null, error = null, succeeded_at = clock_timestamp(), next_at = clock_timestamp()

@@ -13,7 +13,6 @@ from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember, least_role
 from cluster.state.webhooks.topics import FAMILIES, TOPICS, check_topics
 from cluster.state.webhooks.webhook_store import NewWebhook, ReplayRequest, WebhookChange
-from serve_apps.events.webhook_client import Accepted
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import ADMINISTER
 from serve_apps.http.fields import Limit, Name, RequestBody, Skip, Text
@@ -239,8 +238,7 @@ async def ping(webhook_id: UUID, me: Me, parts: Its) -> Pinged:
     """Send a test message (`webhook.ping`) now, and tell how it was taken."""
     row = await parts.webhooks.store.show(me.scope, str(webhook_id))
     outcome = await parts.webhooks.ping(me.scope, row)
-    accepted = isinstance(outcome, Accepted)
-    error = None if isinstance(outcome, Accepted) else outcome.error
+    accepted, error = outcome.accepted, outcome.error or None
     async with parts.audited(me, "webhook.ping", str(webhook_id), {"accepted": accepted, "error": error}):
         pass
     return Pinged(webhook_id=webhook_id, accepted=accepted, status=outcome.status, error=error)
