@@ -87,7 +87,7 @@ class Receiver:
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads, allow_reuse_address = True, True
+    daemon_threads, allow_reuse_address, request_queue_size = True, True, 128
 
     def handle_error(self, *_: Any) -> None:
         """A client that goes is no news."""
