@@ -29,6 +29,7 @@ from cluster.console.commands import (
     schedule_commands,
     tenancy_commands,
     vault_commands,
+    webhook_commands,
     why_command,
 )
 from cluster.console.commands.documents import (
@@ -85,6 +86,7 @@ app.add_typer(governance_commands.governance, name="governance")
 app.add_typer(erasure_commands.erasures, name="erasures")
 app.add_typer(erasure_commands.holds, name="holds")
 app.add_typer(erasure_commands.retention, name="retention")
+app.add_typer(webhook_commands.webhooks, name="webhooks")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
 from configs.sections_audit import AuditSettings
+from configs.sections_events import EventStreamSettings, WebhookSettings
 from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
@@ -350,5 +351,7 @@ class Settings(Section):
     academy: AcademySettings = AcademySettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     audit: AuditSettings = AuditSettings()
+    webhooks: WebhookSettings = WebhookSettings()
+    event_stream: EventStreamSettings = EventStreamSettings()
     worker: WorkerSettings = WorkerSettings()
     ray: RaySettings = RaySettings()

@@ -13,7 +13,7 @@ from cluster.state.db.postgres import Connection, load_queries
 from cluster.state.settings.settings_rows import envelope_of, sealed_value, setting_place
 from cluster.state.vault import KeyFile, UnopenableSecret, Vault, key_id, secret_place
 
-TABLES = ("credentials", "llm_connections", "run_secrets", "oauth_connections")
+TABLES = ("credentials", "llm_connections", "run_secrets", "oauth_connections", "webhook_secrets")
 SETTINGS = "system_settings"  # few rows, sealed inside their JSON
 BATCH = 200
 LOCK = 7_240_115  # any constant: two rotations must not put two keys in front of each other

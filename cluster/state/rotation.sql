@@ -40,6 +40,16 @@ update oauth_connections set sealed = %(fresh)s where id = %(id)s and sealed = %
 select count(*) as total, count(*) filter (where substring(sealed from 2 for 8) <> %(key)s) as old
 from oauth_connections where sealed is not null;
 
+-- webhook_secrets: Envelopes of the secrets that sign webhooks.
+select id, tenant_id, workspace_id, sealed from webhook_secrets
+where substring(sealed from 2 for 8) <> %(key)s and id > %(after)s::uuid order by id limit %(most)s;
+
+-- reseal_webhook_secrets: As for credentials.
+update webhook_secrets set sealed = %(fresh)s where id = %(id)s and sealed = %(before)s;
+
+-- count_webhook_secrets: As for credentials.
+select count(*) as total, count(*) filter (where substring(sealed from 2 for 8) <> %(key)s) as old from webhook_secrets;
+
 -- system_settings: The settings that are secrets.
 select key, value from system_settings where jsonb_typeof(value) = 'object' and value ? 'sealed' order by key;
 

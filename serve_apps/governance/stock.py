@@ -140,6 +140,8 @@ STOCK: Final = MappingProxyType(
                 "tenants",
                 "restart_needs",
                 "folder_readers",
+                "webhooks",
+                "webhook_secrets",
             ),
         ),
         **_entries(Holding.CONFIGURATION, "skills", "golden_sets", people=("created_by",)),
@@ -156,6 +158,7 @@ STOCK: Final = MappingProxyType(
             *("job_progress", "retention_turns", "audit_cursors", "classification_turns"),
             "freed_blobs",  # keys of files that nobody has any more
             "provider_logouts",  # what a provider calls sessions and people, for an hour
+            *("webhook_deliveries", "event_receipts"),
             "resource_usage",  # a tenant's use does not shrink when somebody goes, whose id leads nowhere then
         ),
     }
@@ -188,6 +191,10 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:metrics:*", "the product's own definitions"),
     OutsidePlace("redis aos:figures:*", "counts"),
     OutsidePlace("redis aos:doctor", "a sign of life"),
+    OutsidePlace(
+        "redis <event_stream.stream>, <event_stream.stream>:dead",
+        "what others wrote of their uploads; whoever writes the stream trims it, dead letters go by their number",
+    ),
     OutsidePlace(
         "file of an audit sink (AOS_AUDIT sinks of kind file)",
         "a copy of the trail that was sent: nothing is taken out; whoever keeps it deletes or rotates its JSONL files",

@@ -18,7 +18,8 @@ from serve_apps.governance.redis_places import RedisPlaces
 log = logging.getLogger("aos.http")
 
 # In this order: what no foreign key leads to first, then what a cascade would delete row by row.
-_STEPS = ("events", "event_streams", "outbox", "vectors", "documents", "freed_blobs")
+# Webhooks first: without them nothing of what follows is announced.
+_STEPS = ("webhooks", "events", "event_streams", "outbox", "vectors", "documents", "freed_blobs")
 
 
 class StillWorking(Conflict):

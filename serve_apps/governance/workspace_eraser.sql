@@ -59,6 +59,9 @@ delete from events e where e.workspace_id = %(workspace)s;
 -- event_streams: Their counters.
 delete from event_streams s where s.workspace_id = %(workspace)s;
 
+-- webhooks: Whoever was told of what happened here is told no more.
+delete from webhooks h where h.workspace_id = %(workspace)s;
+
 -- outbox: What was to be sent.
 delete from outbox o where o.workspace_id = %(workspace)s;
 

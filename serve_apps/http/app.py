@@ -45,6 +45,7 @@ from serve_apps.http.routes.documents import (
     reprocess,
     search,
     tables,
+    uploaded_events,
     versions,
 )
 from serve_apps.http.routes.governance import erasures, holds, retention
@@ -65,6 +66,7 @@ from serve_apps.http.routes.operations import (
     metrics,
     now,
     restarts,
+    webhooks,
 )
 from serve_apps.http.routes.review import review_routes
 from serve_apps.http.routes.scans import ocr_languages, scanning
@@ -105,8 +107,9 @@ _ROUTES = (
         review_routes,
         graph,
         tables,
+        uploaded_events,
     ),
-    *(generations, golden, golden_runs, jobs, audit, governance, config, restarts, now, metrics),
+    *(generations, golden, golden_runs, jobs, audit, governance, config, restarts, now, metrics, webhooks),
     *(discovery_routes, user_routes, group_routes, search_routes),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, protected_resource, websocket),
 )

@@ -41,6 +41,9 @@ from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
 from serve_apps.agents.turn.knowledge import PassageSearch
 from serve_apps.agents.turn_ports import TurnOrchestrator
+from serve_apps.events.event_stream import UploadedEventStream
+from serve_apps.events.uploaded_intake import UploadedEventIntake
+from serve_apps.events.webhook_sender import WebhookSender
 from serve_apps.governance.erasures import DataErasure
 from serve_apps.governance.governance_parts import GovernanceParts
 from serve_apps.governance.holds import LegalHolds
@@ -102,6 +105,9 @@ class AppDependencies:
     job_queries: JobQueries
     audit: AuditLog
     exporter: AuditExporter
+    webhooks: WebhookSender
+    uploaded_events: UploadedEventIntake
+    event_stream: UploadedEventStream
     identity: IdentityStore
     accounts: AccountStore
     groups: GroupStore

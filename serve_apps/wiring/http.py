@@ -62,6 +62,7 @@ from serve_apps.retrieval.golden.sets import GoldenSets
 from serve_apps.retrieval.golden.snapshot import LiveSnapshot
 from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
 from serve_apps.wiring.audit_collectors import build_audit_exporter
+from serve_apps.wiring.events import build_event_intake, build_event_stream, build_webhook_sender
 
 _SECTIONS = ("http", "read", "ocr", "vision", "chunk", "embedding", "agents")  # of the settings, handed on as they are
 
@@ -92,14 +93,17 @@ def build_app_dependencies(
     blobs = uploads_of(settings)
     exporter = build_audit_exporter(settings.audit, base.database)
     governance = _governance_parts(settings, base, blobs)
+    events = _event_parts(settings, base, blobs)
     classifying = ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC))
-    going = (golden_runs, exporter, governance["retention"], classifying)  # what goes on by itself in this process
+    # What goes on by itself in this process.
+    going = (golden_runs, exporter, governance["retention"], classifying, events["webhooks"], events["event_stream"])
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
         blobs=blobs,
         **governance,
+        **events,
         exporter=exporter,
         golden=golden,
         golden_runs=golden_runs,
@@ -186,6 +190,16 @@ def _governance_parts(settings: Settings, base: Container, blobs: FolderBlobs) -
         "holds": LegalHolds(base.database),
         "retention_rules": rules,
         "retention": RetentionProcess(base.database, rules, blobs, lambda: datetime.now(UTC), every),
+    }
+
+
+def _event_parts(settings: Settings, base: Container, blobs: FolderBlobs) -> dict[str, Any]:
+    """Events that go out, and those that come in."""
+    intake = build_event_intake(settings, base.database, blobs, base.limits, base.audit)
+    return {
+        "webhooks": build_webhook_sender(settings, base.database),
+        "uploaded_events": intake,
+        "event_stream": build_event_stream(settings, base.database, base.redis, intake),
     }
 
 

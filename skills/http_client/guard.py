@@ -47,23 +47,18 @@ def parse_target(url: str, allowed: Sequence[str]) -> RequestTarget:
 
     Raises Invalid: it is no such URL; AddressNotAllowed: its host and port are not in the list.
     """
-    if any(ord(one) <= 32 or one == "\\" or ord(one) == 127 for one in url):  # where parsers disagree
-        raise Invalid("a URL has no blanks, backslashes or control characters")
-    try:
-        parts = urlsplit(url)
-        host, port = _normal_host(parts), parts.port or _PORTS.get(parts.scheme, 0)
-    except ValueError as error:
-        raise Invalid(f"this is no URL: {error}") from error
-    if parts.scheme not in _PORTS or not host:
-        raise Invalid("a URL begins with http:// or https:// and a host")
-    if parts.username is not None or parts.password is not None:
-        raise Invalid("a URL with a user name or a password is not read")
+    parts, host, port = _take_apart(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     named = any(_is_named(entry, host, port) for entry in allowed)
     usual = port == _PORTS[parts.scheme] and any(_entry_covers(entry, host) for entry in allowed)
     if not (named or usual):
         raise AddressNotAllowed(f"{host}:{port} is not in the list of hosts that may be read")
     return RequestTarget(parts.scheme, host, port, path, named)
+
+
+def url_host(url: str) -> str:
+    """The host of an absolute URL, as `parse_target` compares it. Raises Invalid: it is no such URL."""
+    return _take_apart(url)[1]
 
 
 def check_addresses(found: Sequence[str], aim: RequestTarget) -> str:
@@ -77,6 +72,21 @@ def check_addresses(found: Sequence[str], aim: RequestTarget) -> str:
     if inner := [address for address in addresses if not aim.named and not is_public(address)]:
         raise AddressNotAllowed(f"{aim.host} leads to {inner[0]}, which is not a public address")
     return str(addresses[0])
+
+
+def _take_apart(url: str) -> tuple[SplitResult, str, int]:
+    if any(ord(one) <= 32 or one == "\\" or ord(one) == 127 for one in url):  # where parsers disagree
+        raise Invalid("a URL has no blanks, backslashes or control characters")
+    try:
+        parts = urlsplit(url)
+        host, port = _normal_host(parts), parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError as error:
+        raise Invalid(f"this is no URL: {error}") from error
+    if parts.scheme not in _PORTS or not host:
+        raise Invalid("a URL begins with http:// or https:// and a host")
+    if parts.username is not None or parts.password is not None:
+        raise Invalid("a URL with a user name or a password is not read")
+    return parts, host, port
 
 
 def _normal_host(parts: SplitResult) -> str:

@@ -27,8 +27,6 @@ from cluster.models.connections.model_resolver import ModelResolver
 from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
-from cluster.state.audit_export.cursors import AuditCursors
-from cluster.state.audit_export.exporter import AuditExporter
 from cluster.state.conversations import ConversationStore
 from cluster.state.db.postgres import Database
 from cluster.state.feedback import FeedbackStore
@@ -58,7 +56,6 @@ from configs.sections import (
     OcrSettings,
     ReadSettings,
 )
-from configs.sections_audit import AuditSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
@@ -117,6 +114,7 @@ from skills.framework.skill_store import SkillStore
 from skills.http_client.fetch import GuardedHttpClient
 from skills.oauth.oauth_connections import MOST_BYTES, OAuthConnections
 from tests.fakes.crew import SHIPPED
+from tests.fakes.event_parts import event_parts
 from tests.fakes.ground import ground
 from tests.fakes.models import FakeEmbedder
 from tests.fakes.orchestrator import ScriptedOrchestrator, ScriptedReplays, Toolbox
@@ -264,7 +262,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         jobs=JobLedger(database),
         job_queries=JobQueries(database, ReadSettings().tenant_pages),
         audit=AuditLog(database),
-        exporter=AuditExporter(AuditCursors(database), {}, AuditSettings(), owner="test"),
+        **event_parts(database, folder),
         identity=IdentityStore(database),
         accounts=AccountStore(database),
         groups=GroupStore(database),

@@ -19,6 +19,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from cluster.basics.archive import FileBundle, pack_zip
 from cluster.basics.scope import Role
 from cluster.state.identity.identity import secret_hash
+from pipelines.documents.store.blobs import Location
 from tests.fakes.corpus import open_generation
 from tests.fakes.http import PASSWORD, Api, Office
 
@@ -231,6 +232,19 @@ async def _erased(room: CallRoom) -> Call:
     return Call({"kind": "document", "ids": [document], "reason": "asked for"})
 
 
+async def _webhook(room: CallRoom) -> Call:
+    body = {"name": uuid4().hex[:8], "url": "http://127.0.0.1:9/hook", "topics": ["*"]}
+    return Call({"since": "2026-01-01T00:00:00Z"}, {"webhook_id": await room.made("/api/webhooks", body)})
+
+
+async def _uploaded_event(room: CallRoom) -> Call:
+    home = f"{room.office.scope.tenant}/{room.office.scope.workspace}"
+    place = room.api.parts.blobs.path(Location(f"blob:{home}/incoming/event.txt"))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("A letter of the harbour master.")
+    return Call({"job_id": uuid4().hex, "document_key": "incoming/event.txt"})
+
+
 async def _policy(room: CallRoom) -> Call:
     made = await room.admin.post("/api/data-governance/policies", json={"name": uuid4().hex[:8], "body": {}})
     assert made.is_success, made.text
@@ -336,6 +350,9 @@ CALLS: dict[str, Call | Prepared] = {
     "POST /api/data-governance/policies": Call({"name": "another", "body": {}}),
     "PUT /api/data-governance/policies/{policy_id}": _policy,
     "POST /api/erasures": _erased,
+    "POST /api/events/document-uploaded": _uploaded_event,
+    "POST /api/webhooks": Call({"name": "another", "url": "http://127.0.0.1:9/hook", "topics": ["job.*"]}),
+    "POST /api/webhooks/{webhook_id}/replay": _webhook,
     "POST /api/legal-holds": _held,
     "POST /api/legal-holds/{hold_id}/release": _hold,
     "PUT /api/retention": Call({"class": "messages", "days": 30}),

@@ -264,6 +264,7 @@ async def test_x_05_keys_are_rotated_in_all_workspaces(desk: Desk, admin_dsn: st
         ("llm_connections", 1, 1, 1),
         ("run_secrets", 0, 0, 0),
         ("oauth_connections", 0, 0, 0),
+        ("webhook_secrets", 0, 0, 0),
         ("system_settings", 1, 1, 1),
     ]
     assert await envelopes(admin_dsn) == sealed

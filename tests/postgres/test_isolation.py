@@ -73,6 +73,7 @@ class Owned:
     policy: str
     hold: str
     erasure: str
+    webhook: str
 
 
 @pytest.fixture
@@ -157,6 +158,7 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
         (await client.post("/api/data-governance/policies", json=POLICY)).json()["policy"]["id"],
         *await furnish_governance(admin_dsn, client, office, people[0]["id"]),
+        (await client.post("/api/webhooks", json=WEBHOOK)).json()["id"],
     )
 
 
@@ -241,6 +243,7 @@ def furnish_run(admin_dsn: str, office: Office, agent: str, session: str) -> tup
 
 
 POLICY = {"name": SECRET, "body": {"pii": {"journals": "mask"}}, "tenant_wide": True}
+WEBHOOK = {"name": SECRET, "url": "http://127.0.0.1:9/secret", "topics": ["*"]}
 QUIZ = {"questions": [{"question": "What opens the vault?", "facts": ["seven turns"], "source": "vault.txt"}]}
 
 PAGE_SEEN = {"page_version": f"{'0' * 32}.0"}
@@ -253,6 +256,7 @@ QUERIES: dict[str, dict[str, str]] = {
 POLICY_OF_B = {"name": "of b", "body": {}}
 BODIES: dict[str, Any] = {
     "POST /api/legal-holds/{hold_id}/release": {"reason": "of b"},
+    "POST /api/webhooks/{webhook_id}/replay": {"since": "2026-01-01T00:00:00Z"},
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
@@ -328,6 +332,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{policy_id}": owned.policy,
         "{hold_id}": owned.hold,
         "{erasure_id}": owned.erasure,
+        "{webhook_id}": owned.webhook,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,
@@ -413,6 +418,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
             "/api/oauth/connections",
             "/api/skills",
             "/api/scheduler/jobs",
+            "/api/webhooks",
             "/v1/models",
             "/api/golden-sets",
             "/api/generations",
@@ -491,6 +497,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.oauth,
         parts.skills,
         parts.schedules,
+        parts.webhooks.store,
         parts.school._register,
         parts.answers,
         parts.golden,

@@ -74,6 +74,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "keys": Role.DEVELOPER,
         "credentials": Role.OPERATOR,
         "schedules": Role.VIEWER,
+        "webhooks": Role.ADMIN,
         "audit": Role.ADMIN,
         "policies": Role.ADMIN,
         "holds": Role.ADMIN,

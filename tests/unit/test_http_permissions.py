@@ -160,6 +160,15 @@ EXPECTED = {
         DELETE /api/credentials/{credential_id}
         POST /api/credentials/{credential_id}/bindings
         DELETE /api/credentials/{credential_id}/bindings/{binding_id}
+        GET /api/webhooks
+        POST /api/webhooks
+        GET /api/webhooks/{webhook_id}
+        PATCH /api/webhooks/{webhook_id}
+        DELETE /api/webhooks/{webhook_id}
+        POST /api/webhooks/{webhook_id}/secret
+        GET /api/webhooks/{webhook_id}/deliveries
+        POST /api/webhooks/{webhook_id}/replay
+        POST /api/webhooks/{webhook_id}/ping
     """,
     "BUILD": """
         GET /api/groups
@@ -170,6 +179,7 @@ EXPECTED = {
         DELETE /api/scheduler/jobs/{schedule_id}
         POST /api/scheduler/jobs/{schedule_id}/run
         POST /api/documents/upload
+        POST /api/events/document-uploaded
         POST /api/documents/links
         POST /api/documents/{document_id}/process
         POST /api/documents/{document_id}/reprocess

@@ -29,6 +29,7 @@ from serve_apps.ui.system import (
     skill_credentials,
     tenants,
     user_groups,
+    webhooks_page,
 )
 from serve_apps.ui.system.forms import refusal_view
 from serve_apps.ui.system.section import Act, ActResult, Query, SystemSection, page_address
@@ -43,6 +44,7 @@ SECTIONS: Final[Sequence[SystemSection]] = (
     keys.SECTION,
     skill_credentials.SECTION,
     schedule_table.SECTION,
+    webhooks_page.SECTION,
     audit_page.SECTION,
     policies.SECTION,
     legal_holds.SECTION,

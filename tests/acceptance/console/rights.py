@@ -137,8 +137,8 @@ OFFERS: Final[Mapping[str, Offer]] = {
     "system": Offer(
         more=(
             "button Save", "button Restart it", "link Add a connection", "link Add somebody", "button Make the key",
-            "link Add a credential", "link Add a schedule", "button Run now", "button Pause", "button Delete",
-            "button Show", "button Make the workspace", "button Make the tenant", "button Set it",
+            "link Add a credential", "link Add a schedule", "link Add a webhook", "button Run now", "button Pause",
+            "button Delete", "button Show", "button Make the workspace", "button Make the tenant", "button Set it",
             "link Erase something", "link Change …",
         ),
         sometimes=(

@@ -1,8 +1,8 @@
 """Health endpoint of the gateway: liveness, and on request the parts that it depends on."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
@@ -16,6 +16,13 @@ from serve_apps.http.auth.permissions import PUBLIC
 router = APIRouter(route_class=GuardedRoute, tags=["health"])
 
 PROBE_SECONDS = 3
+
+
+class Checked(Protocol):
+    """What goes on by itself in this process."""
+
+    def check(self) -> None:
+        """Raises Unavailable where it has ended, with the reason."""
 
 
 class Health(BaseModel):
@@ -39,15 +46,16 @@ async def health(parts: Its, response: Response, deep: Annotated[bool, Query()] 
     except (Transient, TimeoutError) as error:
         response.status_code = 503
         return Health(status="degraded", parts={"postgres": str(error) or f"no answer within {PROBE_SECONDS} s"})
-    return _health_of_export(parts.exporter, lags)
+    return _health_of_export(parts.exporter, lags, {"webhooks": parts.webhooks, "event stream": parts.event_stream})
 
 
-def _health_of_export(exporter: AuditExporter, lags: Sequence[Row]) -> Health:
+def _health_of_export(exporter: AuditExporter, lags: Sequence[Row], others: Mapping[str, Checked]) -> Health:
     told = {"postgres": "ok"}
-    try:
-        exporter.check()
-    except Unavailable as error:
-        told["audit export"] = error.detail
+    for name, runs in {"audit export": exporter, **others}.items():
+        try:
+            runs.check()
+        except Unavailable as error:
+            told[name] = error.detail
     for row in lags:
         if row["sink"] not in exporter.sinks:
             continue  # nobody sends there any more

@@ -1,0 +1,185 @@
+"""The consumer of a Redis stream of uploaded events: one at a time, again after a crash, then a dead letter."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from cluster.basics.errors import AosError, Forbidden, NotFound, Transient, Unavailable
+from cluster.basics.ids import as_uuid
+from cluster.basics.scope import UserId, WorkspaceId
+from cluster.state.identity.identity import IdentityStore, WorkspaceMember, least_role
+from configs.sections_events import EventStreamSettings
+from serve_apps.events.uploaded_event import DocumentUploaded, parse_fields
+from serve_apps.events.uploaded_intake import UploadedEventIntake
+
+_log = logging.getLogger("aos.events")
+_AWAY = (RedisError, OSError, TimeoutError)
+DEAD = ":dead"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEntry:
+    """An entry that this consumer has now; `tries` is how often it was handed out, this time too."""
+
+    id: bytes
+    fields: Mapping[bytes, bytes]
+    tries: int
+
+
+class UploadedEventStream:
+    """Runs in every replica of the gateway, as consumers of one group: each entry is handed to one of them."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        intake: UploadedEventIntake,
+        identity: IdentityStore,
+        settings: EventStreamSettings,
+        *,
+        consumer: str,
+    ) -> None:
+        """`consumer` is the name within the group. Nothing runs before `open`."""
+        self._redis, self._intake, self._identity, self._settings = redis, intake, identity, settings
+        self._consumer, self._stop = consumer, asyncio.Event()
+        self._grouped = False
+        self._running: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Begin to read, if there is a stream."""
+        if self._settings.stream is not None:
+            self._running = asyncio.create_task(self.run())
+
+    async def close(self) -> None:
+        """End; an event that is being taken is waited for."""
+        self._stop.set()
+        if self._running is not None:
+            await asyncio.wait({self._running})
+
+    def check(self) -> None:
+        """Raises Unavailable where nobody reads any more in this process, with the reason."""
+        if self._running is not None and self._running.done() and not self._stop.is_set():
+            raise Unavailable(f"uploaded events are not read: {self._running.exception()!r}")
+
+    async def run(self) -> None:
+        """Read until told to stop."""
+        while not self._stop.is_set():
+            try:
+                worked = await self.step()
+            except _AWAY as error:  # also where Redis has lost the stream, and the group with it
+                self._grouped, worked = False, False
+                _log.warning("uploaded events wait: %s: %s", type(error).__name__, error)
+            if not worked:
+                await self._rest()
+
+    async def step(self) -> bool:
+        """Take the next entry; False where there is none, or it has to wait."""
+        if not self._grouped:
+            await self._make_group()
+        entry = await self._next_entry()
+        if entry is None:
+            return False
+        if entry.tries > self._settings.attempts:
+            await self._bury(entry, "whoever took it ended before it was done")
+            return True
+        try:
+            event = parse_fields(entry.fields)
+            taken = await self._intake.take(await self._member_of(event), event)
+        except Unavailable as error:  # a part of the product is away: the event is not at fault, and not counted
+            _log.warning("event %s waits: %s", entry.id.decode(), error)
+            await self._redis.xclaim(*self._names, self._consumer, 0, [entry.id], retrycount=entry.tries - 1)
+            return False
+        except (Transient, NotFound) as error:  # the file may come a moment later than its event
+            if entry.tries >= self._settings.attempts:
+                await self._bury(entry, _why(error))
+            return True
+        except AosError as error:
+            await self._bury(entry, _why(error))
+            return True
+        await self._redis.xack(*self._names, entry.id)
+        _log.info("event %s: document %s, %s", taken.event, taken.document, taken.status)
+        return True
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return self._settings.stream or "", self._settings.group
+
+    async def _make_group(self) -> None:
+        """From the stream's beginning: what was written before this program ran is read as well."""
+        try:
+            await self._redis.xgroup_create(*self._names, id="0", mkstream=True)
+        except ResponseError as error:
+            if "BUSYGROUP" not in str(error):
+                raise
+        self._grouped = True
+
+    async def _next_entry(self) -> StreamEntry | None:
+        """One that somebody had for too long, or that was put off; else the next new one."""
+        stream, group = self._names
+        idle = round(self._settings.retry_seconds * 1000)
+        claimed: Any = await self._redis.xautoclaim(stream, group, self._consumer, idle, "0-0", count=1)
+        if claimed[1]:
+            ((id_, fields),) = claimed[1]
+            pending: Any = await self._redis.xpending_range(stream, group, id_, id_, 1)
+            tries = pending[0]["times_delivered"] if pending else 1
+            return StreamEntry(id_, fields or {}, tries)
+        read: Any = await self._redis.xreadgroup(group, self._consumer, {stream: ">"}, count=1)
+        if not read:
+            return None
+        entries = read[0][1] if isinstance(read, list) else next(iter(read.values()))[0]
+        ((id_, fields),) = entries
+        return StreamEntry(id_, fields, 1)
+
+    async def _member_of(self, event: DocumentUploaded) -> WorkspaceMember:
+        """Whose rights the event has.
+
+        Raises:
+            Unavailable: the settings name no account that may act here.
+            Forbidden: it names somebody else, and may not, or nobody who belongs to the workspace.
+        """
+        settings = self._settings
+        found = None if settings.account is None else await self._identity.credentials(settings.account)
+        workspace = None if settings.workspace is None else WorkspaceId(str(settings.workspace))
+        member = None if found is None else await self._identity.member(found.tenant, found.user, workspace)
+        if member is None:
+            raise Unavailable("event_stream.account is no member of its workspace")
+        if event.user_id is None or event.user_id.lower() in (member.user, member.email):
+            return member
+        if not settings.impersonate:
+            raise Forbidden("the event acts for somebody else", fix="Set AOS_EVENT_STREAM_IMPERSONATE to allow it.")
+        person = await self._person(member, event.user_id)
+        if person is None:
+            raise Forbidden("the event's user_id is nobody of this workspace")
+        return replace(person, role=least_role(person.role, member.role))
+
+    async def _person(self, member: WorkspaceMember, named: str) -> WorkspaceMember | None:
+        user = as_uuid(named)
+        if user is None:
+            found = await self._identity.credentials(named)
+            if found is None or found.tenant != member.tenant:
+                return None
+            user = found.user
+        return await self._identity.member(member.tenant, UserId(user), member.workspace)
+
+    async def _bury(self, entry: StreamEntry, why: str) -> None:
+        """To the dead letters, and out of what waits, in one step."""
+        stream, group = self._names
+        fields: dict[Any, Any] = {**entry.fields, b"dead_id": entry.id, b"dead_why": why.encode()}
+        async with self._redis.pipeline(transaction=True) as together:
+            together.xadd(stream + DEAD, fields, maxlen=self._settings.dead_letters, approximate=True)
+            together.xack(stream, group, entry.id)
+            await together.execute()
+        _log.warning("event %s is a dead letter: %s", entry.id.decode(), why)
+
+    async def _rest(self) -> None:
+        stopping = asyncio.create_task(self._stop.wait())
+        await asyncio.wait({stopping}, timeout=self._settings.poll_seconds)
+        stopping.cancel()
+
+
+def _why(error: AosError) -> str:
+    return f"{error.code}: {error.detail or error.title}"[:500]

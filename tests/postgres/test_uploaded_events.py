@@ -1,0 +1,276 @@
+"""Uploaded events by a stream and by HTTP: each is taken once and leads to one document, or is a dead letter."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.basics.scope import Role
+from cluster.state.db.postgres import Database
+from tests.fakes import valkey
+from tests.fakes.http import Api, Office, open_office
+from tests.fakes.uploads_stream import STREAM, UploadStream
+from tests.fakes.valkey import Valkey
+
+Record = Callable[[str, object], None]
+TEXT = b"Minutes of the harbour board, third of May."
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Valkey]:
+    made = Valkey(tmp_path / "v.sock")
+    made.start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+async def store(app_dsn: str) -> AsyncIterator[Database]:
+    made = Database(app_dsn, size=6, timeout=10)
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def stream(app_dsn: str, admin_dsn: str, server: Valkey, tmp_path: Path) -> AsyncIterator[UploadStream]:
+    async with valkey.client(server.url) as redis:
+        yield UploadStream(app_dsn, admin_dsn, server.url, tmp_path, open_office(admin_dsn), redis)
+
+
+async def drain(stream: UploadStream, store: Database, **other: Any) -> None:
+    """One consumer until nothing is left that it can take now."""
+    consumer = await stream.consumer(store, **other)
+    while await consumer.step():
+        pass
+
+
+async def test_in_15_up_05_an_event_leads_to_a_document_and_a_job(stream: UploadStream, store: Database) -> None:
+    """IN-15, UP-05: all its fields count; flat fields and one of JSON are the same event."""
+    event = {
+        "job_id": "j-1",
+        "document_key": stream.put("incoming/5f/minutes", TEXT),
+        "course_id": "c7",
+        "name": "minutes.txt",
+        "type": "text/plain",
+        "size": len(TEXT),
+        "strategy": "hierarchical",
+        "hash": f"sha256:{sha256(TEXT).hexdigest()}",
+        "metadata": {"term": "spring"},
+    }
+    await stream.send(**event)
+    flat = {name: str(value) for name, value in event.items()} | {"metadata": '{"term": "spring"}'}
+    await stream.redis.xadd(STREAM, {"event_type": "DocumentUploadedEvent", **flat})
+    await drain(stream, store)
+    assert await stream.dead() == [] and await stream.waiting() == 0
+    ((document, name, tags, kind, strategy),) = stream.sql(
+        "select id, filename, tags, file_type, chunk_strategy from documents"
+    )
+    assert (name, tags, kind, strategy) == ("minutes.txt", ["course:c7"], "text", "hierarchical")
+    ((payload, key),) = stream.sql("select j.payload, u.key from jobs j join units u on u.job_id = j.id")
+    assert payload["event"]["metadata"] == {"term": "spring"} and payload["event"]["event_id"] == "j-1"
+    assert payload["files"][0]["origin"] == key
+    assert stream.sql("select action, object from audit") == [("document.upload", document)]
+
+
+async def test_in_15_a_thousand_events_with_kills_lead_to_one_document_each(
+    stream: UploadStream, store: Database, record_property: Record
+) -> None:
+    """IN-15: consumers die at random moments, events come twice; each event has one document and one job."""
+    chance, count = random.Random(7), 1000
+    for number in range(count):
+        key = stream.put(f"incoming/{number}.txt", b"Letter number %d of the harbour." % number)
+        for _ in range(2 if number % 10 == 0 else 1):  # some publishers repeat themselves
+            await stream.send(job_id=f"j-{number}", event_id=f"e-{number}", document_key=key)
+    consumers, kills = [stream.start_process(f"c{n}") for n in range(2)], 0
+    try:
+        async with asyncio.timeout(240):
+            goal = 0
+            while await stream.waiting():
+                await asyncio.sleep(0.05)
+                done = stream.sql("select count(*) from event_receipts")[0][0]
+                if kills < 8 and done > goal:
+                    goal, victim = done + chance.randrange(20, 100), chance.randrange(2)
+                    consumers[victim].kill()
+                    consumers[victim].wait()
+                    kills += 1
+                    consumers[victim] = stream.start_process(f"c{victim}-{kills}")
+    finally:
+        for one in consumers:
+            one.kill()
+            one.wait()
+    record_property("documents doubled or lost of 1,000 events with kills", 0)
+    record_property("consumers killed", kills)
+    assert kills >= 3 and await stream.dead() == []
+    assert stream.sql("select count(*), count(distinct origin) from documents") == [(count, count)]
+    assert stream.sql("select count(*) from jobs") == [(count,)]
+    assert stream.sql("select count(*), count(distinct about), count(job_id) from event_receipts") == [(count,) * 3]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "s3://bucket/a.txt",
+        "https://example.org/a.txt",
+        "file:/etc/passwd",
+        "file:../../etc/passwd",
+        "file:link/passwd",
+        "../other/a.txt",
+        "incoming/../../x/a.txt",
+        "incoming/link",
+        "/etc/passwd",
+        "members/0123",
+        "staging/x/0123",
+        "0123456789abcdef0123456789abcdef",
+        "blob:11111111-1111-1111-1111-111111111111/22222222-2222-2222-2222-222222222222/incoming/a.txt",
+    ],
+)
+async def test_a_key_that_leads_elsewhere_is_refused(stream: UploadStream, store: Database, key: str) -> None:
+    stream.put("incoming/a.txt", TEXT)
+    stream.scan("a.txt", TEXT)
+    home = stream.folder / "blobs" / stream.office.scope.tenant / stream.office.scope.workspace
+    (home / "incoming" / "link").symlink_to("/etc/passwd")
+    (stream.folder / "scans" / "link").symlink_to("/etc")
+    await stream.send(job_id="j", document_key=key)
+    await drain(stream, store)
+    (letter,) = await stream.dead()
+    assert "document_key_refused" in letter["dead_why"] and letter["dead_id"]
+    assert stream.sql("select count(*) from documents") == stream.sql("select count(*) from jobs") == [(0,)]
+
+
+async def test_a_file_of_the_scanned_folder_stays_where_it_is(stream: UploadStream, store: Database) -> None:
+    key = stream.scan("2026/plan.txt", TEXT)
+    await stream.send(job_id="j", document_key=key, course_id="c7")
+    await drain(stream, store)
+    ((payload,),) = stream.sql("select payload from jobs")
+    assert payload["files"][0]["location"] == payload["files"][0]["origin"] == key and payload["tags"] == ["course:c7"]
+    stream.office.emails[Role.OPERATOR] = stream.office.emails[Role.DEVELOPER]
+    await stream.send(job_id="j2", document_key=key)
+    await drain(stream, store)
+    assert "operators" in (await stream.dead())[0]["dead_why"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"hash": "0" * 64}, "another SHA-256"),
+        ({"size": 7}, "43 bytes"),
+        ({"name": "../a.txt"}, "name of a file"),
+        ({"strategy": "by feel"}, "strategy"),
+        ({"event_type": "SomethingElse"}, "event_type"),
+        ({"job_id": ""}, "job_id"),
+        ({"user_id": "somebody@else.example"}, "somebody else"),
+        ({"document_key": "incoming/empty.txt"}, "cannot be read"),
+        ({"document_key": "incoming/binary.bin"}, "cannot be read"),
+    ],
+)
+async def test_an_event_that_does_not_hold_is_a_dead_letter_and_the_next_is_taken(
+    stream: UploadStream, store: Database, wrong: dict[str, Any], told: str
+) -> None:
+    key = stream.put("incoming/a.txt", TEXT)
+    stream.put("incoming/empty.txt", b"")
+    stream.put("incoming/binary.bin", bytes(range(256)) * 8)
+    await stream.send(**{"job_id": "bad", "document_key": key} | wrong)
+    await stream.redis.xadd(STREAM, {"event": "{no json"})
+    await stream.redis.xadd(STREAM, {b"\xff": b"\xfe"})
+    await stream.send(job_id="good", document_key=key)
+    await drain(stream, store)
+    letters = await stream.redis.xrange(f"{STREAM}:dead")
+    assert told in letters[0][1][b"dead_why"].decode() and len(letters) == 3
+    assert stream.sql("select count(*) from documents") == [(1,)]
+
+
+async def test_an_event_before_its_file_waits_for_it_and_is_given_up_in_the_end(
+    stream: UploadStream, store: Database
+) -> None:
+    await stream.send(job_id="early", document_key="incoming/late.txt")
+    await stream.send(job_id="never", document_key="incoming/never.txt")
+    await drain(stream, store, retry_seconds=0.05)
+    stream.put("incoming/late.txt", TEXT)
+    for _ in range(4):
+        await asyncio.sleep(0.1)
+        await drain(stream, store, retry_seconds=0.05)
+    (letter,) = await stream.dead()
+    assert "never" in letter["event"] and "no such file" in letter["dead_why"]
+    assert stream.sql("select count(*) from documents") == [(1,)] and await stream.waiting() == 0
+
+
+async def test_while_a_part_of_the_product_is_away_no_event_is_given_up(stream: UploadStream, store: Database) -> None:
+    key = stream.put("incoming/a.txt", TEXT)
+    await stream.send(job_id="j", document_key=key)
+    for _ in range(6):  # more often than an event is tried
+        await drain(stream, store, account="nobody@nowhere.example", retry_seconds=0.01)
+        await asyncio.sleep(0.03)
+    assert await stream.dead() == [] and await stream.waiting() == 1
+    await drain(stream, store, retry_seconds=0.01)
+    assert stream.sql("select count(*) from documents") == [(1,)]
+
+
+async def test_a_valkey_that_forgets_everything_is_read_again(
+    stream: UploadStream, server: Valkey, store: Database
+) -> None:
+    consumer = await stream.consumer(store)
+    await consumer.open()
+    await stream.send(job_id="j1", document_key=stream.put("incoming/1.txt", TEXT))
+    async with asyncio.timeout(10):
+        while not stream.sql("select id from documents"):  # noqa: ASYNC110 -- another task brings it about
+            await asyncio.sleep(0.02)
+    server.kill()
+    await asyncio.sleep(0.2)
+    server.start()
+    await stream.send(job_id="j2", document_key=stream.put("incoming/2.txt", TEXT + b" Again."))
+    async with asyncio.timeout(20):
+        while len(stream.sql("select id from documents")) < 2:  # noqa: ASYNC110 -- as above
+            await asyncio.sleep(0.02)
+    consumer.check()
+    await consumer.close()
+
+
+async def test_an_event_acts_for_the_member_whom_it_names_only_where_that_is_allowed(
+    stream: UploadStream, store: Database
+) -> None:
+    """X-39: a name is compared, or acted for by leave of the settings, with no more rights than both."""
+    key, viewer = stream.put("incoming/a.txt", TEXT), stream.office.emails[Role.VIEWER]
+    developer = stream.office.emails[Role.DEVELOPER]
+    await stream.send(job_id="1", document_key=key, user_id=developer)
+    await drain(stream, store)
+    await stream.send(job_id="2", document_key=key, user_id=viewer)
+    await stream.send(job_id="3", document_key=key, user_id="nobody@x.example")
+    await stream.send(job_id="4", document_key=key, user_id=developer)
+    await drain(stream, store, impersonate=True)
+    assert [letter["dead_why"].split(":")[0] for letter in await stream.dead()] == ["forbidden"] * 3
+    ((email,),) = stream.sql("select u.email from documents d join users u on u.id = d.created_by")
+    assert email == developer
+
+
+async def test_up_05_by_http_an_event_is_taken_once(api: Api, office: Office, tmp_path: Path) -> None:
+    """UP-05: the same id is the same event; the same bytes are the same document; another event is refused."""
+    home = tmp_path / "blobs" / office.scope.tenant / office.scope.workspace / "incoming"
+    home.mkdir(parents=True)
+    (home / "a.txt").write_bytes(TEXT)
+    client = await api.sign_in(office.emails[Role.DEVELOPER])
+    said = {"job_id": "j1", "document_key": "incoming/a.txt", "user_id": office.emails[Role.DEVELOPER]}
+    first = await client.post("/api/events/document-uploaded", json=said)
+    assert first.status_code == 202 and first.json()["status"] == "queued", first.text
+    again = await client.post("/api/events/document-uploaded", json=said)
+    assert again.status_code == 200 and again.json() == {**first.json(), "status": "duplicate"}
+    job = await client.get(f"/api/jobs/{first.json()['job_id']}")
+    assert job.json()["state"] == "queued"
+    other = await client.post("/api/events/document-uploaded", json={**said, "course_id": "c"})
+    assert other.status_code == 409 and other.json()["code"] == "other_event"
+    stranger = await client.post("/api/events/document-uploaded", json={**said, "user_id": "x@y.example"})
+    assert stranger.status_code == 403
+    missing = await client.post("/api/events/document-uploaded", json={**said, "job_id": "j2", "document_key": "in/b"})
+    assert missing.status_code == 404
+    refused = await client.post(
+        "/api/events/document-uploaded", json={**said, "job_id": "j3", "document_key": "s3://b/a"}
+    )
+    assert refused.status_code == 403 and refused.json()["code"] == "document_key_refused"
+    both = [client.post("/api/events/document-uploaded", json={**said, "job_id": "j4"}) for _ in range(4)]
+    answers = await asyncio.gather(*both)
+    assert sorted(one.json()["status"] for one in answers) == ["duplicate"] * 3 + ["queued"]
+    assert len({one.json()["document_id"] for one in answers}) == 1
