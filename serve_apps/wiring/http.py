@@ -20,6 +20,7 @@ from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.signed_receipts import ReceiptSigner
 from cluster.state.system import SystemQueries
+from cluster.state.vault import vault_of
 from cluster.state.work.job_queries import JobQueries
 from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
@@ -34,6 +35,8 @@ from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.sync.source_parts import SourceParts
+from pipelines.documents.sync.sync_wiring import source_opener
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
@@ -90,12 +93,20 @@ def build_app_dependencies(
     blobs = uploads_of(settings)
     exporter = build_audit_exporter(settings.audit, base.database)
     governance = _governance_parts(settings, base, blobs)
-    going = (golden_runs, exporter, governance["retention"])  # what goes on by itself in this process
+    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    sources = SourceParts.over(base.database, source_opener(settings.sources, settings.read, base.database, vault))
+    going = (
+        golden_runs,
+        exporter,
+        governance["retention"],
+        sources.clock(base.database),
+    )  # what goes on by itself in this process
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
         blobs=blobs,
+        sources=sources,
         **governance,
         exporter=exporter,
         golden=golden,
