@@ -121,7 +121,8 @@ class PersonEraser:
                     counts[table] += int((await tx.only(_count_of(table, column), **named))["total"])
                 for table in ("sessions", "runs", "answers", "facts", "run_feedback"):
                     counts[table] += int((await tx.only(_count_of(table, "user_id"), **named))["total"])
-                for query, table in (("readers", "documents"), ("folder_readers", "folder_readers")):
+                named_by = {"readers": "documents", "folder_readers": "folder_readers", "source_readers": "sources"}
+                for query, table in named_by.items():
                     for row in await tx.all(self._sql[query], workspace=inside.workspace):
                         counts[table] += self._finder.is_in(case.marks, row["readers"])
         return dict(counts)
@@ -151,6 +152,11 @@ class PersonEraser:
             if kept != row["readers"]:
                 named_folder = {"folder": row["folder"], "workspace": scope.workspace, "readers": kept}
                 went["folder_readers"] += await tx.run(self._sql["change_folder_readers"], **named_folder)
+        for row in await tx.all(self._sql["source_readers"], workspace=scope.workspace):
+            kept = ["user:erased" if self._finder.is_in(case.marks, one) else one for one in row["readers"]]
+            if kept != row["readers"]:
+                named_source = {"source": row["id"], "workspace": scope.workspace, "readers": kept}
+                went["sources"] += await tx.run(self._sql["change_source_readers"], **named_source)
         principals = [row["principal"] for row in await tx.all(self._sql["principals"], workspace=scope.workspace)]
         gone = [one for one in principals if self._finder.is_in(case.marks, one)]
         went["document_principals"] += await tx.run(

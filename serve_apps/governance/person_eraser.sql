@@ -97,6 +97,13 @@ where f.workspace_id = %(workspace)s and f.readers::text like '%%user:%%' order 
 -- change_folder_readers: A folder without a name among its readers.
 update folder_readers set readers = %(readers)s where folder = %(folder)s and workspace_id = %(workspace)s;
 
+-- source_readers: Sources that name people among the readers of their documents.
+select s.id, s.readers from sources s
+where s.workspace_id = %(workspace)s and s.readers::text like '%%user:%%' order by s.id;
+
+-- change_source_readers: A source without a name among its readers.
+update sources set readers = %(readers)s where id = %(source)s and workspace_id = %(workspace)s;
+
 -- principals: Whom the workspace's documents have ever named.
 select p.principal from document_principals p where p.workspace_id = %(workspace)s;
 

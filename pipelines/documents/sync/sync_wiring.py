@@ -26,14 +26,19 @@ def source_opener(sources: SourceSettings, read: ReadSettings, database: Databas
 def source_sync(settings: Settings, database: Database, vault: Vault, blobs: BlobStore) -> SourceSync:
     """What a worker's jobs synchronise with."""
     opener = source_opener(settings.sources, settings.read, database, vault)
-    return build_sync(database, opener, blobs, settings.read, settings.sources)
+    return build_sync(database, opener, blobs, settings.read, settings.sources, JobLedger(database))
 
 
 def build_sync(
-    database: Database, opener: SourceOpener, blobs: BlobStore, read: ReadSettings, sources: SourceSettings
+    database: Database,
+    opener: SourceOpener,
+    blobs: BlobStore,
+    read: ReadSettings,
+    sources: SourceSettings,
+    jobs: JobLedger,
 ) -> SourceSync:
-    """The same with an opener that is there."""
-    jobs, store = JobLedger(database), SourceStore(database)
+    """The same with an opener and a ledger that are there."""
+    store = SourceStore(database)
     planner = SyncPlanner(jobs, store, opener, lambda: datetime.now(UTC), sources.most_items)
     limits, documents = FetchLimits(read.max_file_bytes), SyncedDocuments(database)
     return SourceSync(jobs, store, documents, opener, planner, blobs, limits, _SURVEY)
