@@ -181,7 +181,8 @@ class SyncBench:
     async def lapse(self) -> None:
         """The lease of a worker that was killed runs out."""
         await self.ledger.rows(
-            self.scope, "update jobs set lease_until = clock_timestamp() - interval '1 hour' returning id"
+            self.scope,
+            "update jobs set lease_until = clock_timestamp() - interval '1 hour' where state = 'running' returning id",
         )
 
 

@@ -1,5 +1,6 @@
 """Tenant B against everything of tenant A: by every route, by every identifier, and with the first wall taken out."""
 
+import asyncio
 import json
 import re
 import time
@@ -181,7 +182,7 @@ async def furnish_governance(admin_dsn: str, client: httpx.AsyncClient, office: 
 
 async def furnish_source(api: Api, client: httpx.AsyncClient, office: Office) -> str:
     """A source with an item, and removals that wait."""
-    Path(api.parts.read.nfs_base_path or "").mkdir(exist_ok=True)
+    await asyncio.to_thread(Path(api.parts.read.nfs_base_path or "").mkdir, exist_ok=True)
     made = await client.post("/api/sources", json={"name": SECRET, "kind": "folder", "settings": {"path": "."}})
     assert made.status_code == 201, made.text
     scope = Scope.of_worker(office.scope.tenant, office.scope.workspace)

@@ -124,7 +124,7 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
     missing = _missing_items(known, listed, listing)
     fresh = [item for item in listed.values() if item.id not in before]
     moved, held = _match_moves(fresh, missing, listing.complete)
-    counts = Counter(dict.fromkeys(COUNTED, 0), listed=len(listed))
+    counts = Counter({**dict.fromkeys(COUNTED, 0), "listed": len(listed)})
     fetches: list[Fetch] = []
     alterations: list[Alteration] = []
 
@@ -169,9 +169,10 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
 
 def _missing_items(known: Iterable[KnownItem], listed: Collection[str], listing: Listing) -> list[KnownItem]:
     """Items that are not there any more: left out of a full listing, or said to be gone by a list of changes."""
-    removed = set(listing.removed)
-    gone = (lambda one: one.id not in listed) if listing.full else (lambda one: one.id in removed - set(listed))
-    return [one for one in known if not one.gone and gone(one)]
+    if listing.full:
+        return [one for one in known if not one.gone and one.id not in listed]
+    removed = set(listing.removed).difference(listed)
+    return [one for one in known if not one.gone and one.id in removed]
 
 
 def _match_moves(

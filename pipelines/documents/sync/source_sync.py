@@ -215,7 +215,9 @@ class SourceSync:
         scope = lease.scope
         if item.size is not None and item.size > self._limits.max_bytes:
             raise TooManyBytes
-        folder = self._blobs.staging(*scope.keys.values(), fingerprint_parts(lease.job, lease.fence, FETCH, unit.key))
+        folder = self._blobs.staging(
+            scope.tenant, scope.workspace, fingerprint_parts(lease.job, lease.fence, FETCH, unit.key)
+        )
         try:
             staged, digest = await self._download(opened, item, folder)
             document = unit.payload["document"] or document_id(scope.workspace, unit.payload["origin"])
