@@ -102,10 +102,13 @@ async def test_a_bucket_of_200_is_read_once_and_then_only_what_changed(
     assert len(found) == 200 and found["000.txt"] == "Paper 0 tells of another harbour."
 
 
-async def test_an_object_is_read_in_ranges(sources: SyncBench, scope: Scope, bucket: Any, endpoint: str) -> None:
+async def test_an_object_is_read_in_ranges_and_only_with_the_credential(
+    sources: SyncBench, ledger: Bench, scope: Scope, bucket: Any, endpoint: str
+) -> None:
     await obstore.put_async(bucket, "a.txt", b"0123456789")
     settings = {"bucket": bucket.config["bucket"], "endpoint": endpoint}
-    opened = await sources.parts.opener.open(scope, "s3", settings, None)
+    opened = await sources.parts.opener.open(scope, "s3", settings, await credential(ledger, scope, KEYS))
+    nobody = await sources.parts.opener.open(scope, "s3", settings, None)
 
     async def read(name: str, *span: int) -> bytes:
         return b"".join([block async for block in opened.read(SourceItem(name, "1", name), *span)])
@@ -117,6 +120,8 @@ async def test_an_object_is_read_in_ranges(sources: SyncBench, scope: Scope, buc
     ]
     with pytest.raises(ItemGone):
         await read("b.txt")
+    with pytest.raises(SourceRefused, match="access was refused"):
+        _ = [block async for block in nobody.read(SourceItem("a.txt", "1", "a.txt"))]
 
 
 async def test_a_bucket_or_a_credential_that_is_not_there_is_refused_by_name(

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.basics.errors import Conflict, Forbidden
+from cluster.basics.errors import Forbidden
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane
 from pipelines.documents.sources.source_port import ItemRights, ListingFault, SourceInvalid, SourceRefused
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.sync.source_sync import SyncCutOff
 from pipelines.documents.sync.start_sync import NothingWaits, SourceBusy
 from tests.fakes.ledger import Bench
 from tests.fakes.reading import WorkerKilled
@@ -315,7 +316,7 @@ async def test_rights_that_nobody_confirms_hide_their_documents_until_somebody_d
     assert not await guarded.documents(f"user:{ann}") and (await guarded.show(source))["hidden_at"] is not None
     shelf.away = True
     await guarded.start(source)
-    with pytest.raises(Conflict):
+    with pytest.raises(SyncCutOff):
         await ledger.run()
     assert not await guarded.documents(f"user:{ann}"), "a sync that fails confirms nothing"
     async with ledger.database.transaction(scope) as tx:

@@ -1,5 +1,6 @@
 """A bucket of S3-compatible storage as a source: every object below a prefix is an item."""
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from typing import Any, Final
@@ -25,7 +26,10 @@ from pipelines.documents.sources.source_port import (
 _PAGE: Final = 1000
 _BLOCK: Final = 1 << 22
 _SECONDS: Final = timedelta(seconds=30)
-_REFUSED = (PermissionDeniedError, UnauthenticatedError)
+_CODE: Final = re.compile(r"<Code>(\w+)</Code>")
+_NO_ACCESS: Final = ("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken")
+_ABSENT: Final = (NotFoundError, FileNotFoundError)  # obstore raises the latter
+_REFUSED: Final = (PermissionDeniedError, UnauthenticatedError)
 
 
 class S3Source:
@@ -40,7 +44,7 @@ class S3Source:
         try:
             async for found in obstore.list(self._store, prefix=self._prefix or None, chunk_size=_PAGE):
                 yield ListingPage(items=[_item_of(one) for one in found if _is_read(one["path"])])
-        except BaseError as error:
+        except (BaseError, FileNotFoundError) as error:
             raise _classify_error(error, f"bucket listing below {self._prefix or '/'}") from error
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
@@ -51,7 +55,7 @@ class S3Source:
             found = await obstore.get_async(self._store, item.id, options=options)  # type: ignore[arg-type]
             async for block in found.stream(min_chunk_size=_BLOCK):
                 yield bytes(block)
-        except NotFoundError as error:
+        except _ABSENT as error:
             raise ItemGone(item.path) from error
         except BaseError as error:
             raise _classify_error(error, item.path) from error
@@ -77,14 +81,15 @@ def _is_read(key: str) -> bool:
     return not key.endswith("/") and not any(housekeeping_kind(part) for part in key.split("/") if part)
 
 
-def _classify_error(error: BaseError, what: str) -> Exception:
-    """S3's errors as ours. Their words hold URLs and request ids, and no secret; only the first line is kept."""
-    told = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
-    if isinstance(error, _REFUSED) or "403" in told or "InvalidAccessKeyId" in told or "SignatureDoesNotMatch" in told:
-        return SourceRefused(f"{what}: access was refused")
-    if isinstance(error, NotFoundError) or "NoSuchBucket" in told:
+def _classify_error(error: Exception, what: str) -> Exception:
+    """S3's errors as ours. Their words hold URLs and request ids, and no secret; of others the first line is kept."""
+    found = _CODE.search(str(error))
+    code = found.group(1) if found else ""
+    if isinstance(error, _REFUSED) or code in _NO_ACCESS or "403 Forbidden" in str(error):
+        return SourceRefused(f"{what}: access was refused{f' ({code})' if code else ''}")
+    if isinstance(error, _ABSENT) or code == "NoSuchBucket":
         return SourceRefused(f"{what}: there is no such bucket")
-    return SourceAway(f"{what}: {told}")
+    return SourceAway(f"{what}: {str(error).partition(chr(10))[0][:300] or type(error).__name__}")
 
 
 def _provider_of(secret: Mapping[str, str]) -> Any:

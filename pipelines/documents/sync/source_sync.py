@@ -150,7 +150,7 @@ class SourceSync:
                 await asyncio.to_thread(self._blobs.delete, Location(location))
 
     async def _fetch(self, lease: JobLease, source: SourceDefinition, units: Sequence[WorkUnit]) -> int:
-        """Fetch items, some side by side. Where the source gives none of them it is away, and no item is to blame."""
+        """Fetch items, some side by side. Where the source is away, no item is to blame."""
         opened = await self._opener.open(lease.scope, source.kind, source.settings, source.credential)
         places = asyncio.Semaphore(AT_ONCE)
         away: dict[str, SourceAway] = {}
@@ -167,11 +167,12 @@ class SourceSync:
             async with asyncio.TaskGroup() as tasks:
                 for unit in units:
                     tasks.create_task(one(unit))
+            cut_off = len(away) == len(units) and not await _answers(opened, source.cursor)
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
         finally:
             await opened.close()
-        if len(away) == len(units):
+        if cut_off:
             await self._jobs.refund(lease, FETCH, list(away))
             raise SyncCutOff(next(iter(away.values())).detail)
         given_up = [unit for unit in units if unit.key in away and unit.attempts + 1 >= ATTEMPTS]
@@ -249,6 +250,16 @@ class SourceSync:
                 item = item_from_json(unit.payload["item"])
                 await self._documents.miss(tx, lease.scope, source.id, item, failure)
             await self._jobs.settle(tx, lease, FETCH, [UnitOutcome(unit.key, UnitStatus.FAILED, failure)])
+
+
+async def _answers(opened: Source, cursor: str | None) -> bool:
+    """Whether the source still lists anything: then what it does not give is the item's fault."""
+    try:
+        async for _ in opened.list_changes(cursor):
+            break
+    except SourceAway:
+        return False
+    return True
 
 
 def _settled(units: Sequence[WorkUnit], status: UnitStatus) -> list[UnitOutcome]:
