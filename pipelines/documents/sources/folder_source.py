@@ -81,6 +81,8 @@ class FolderSource:
                 if path.is_dir():  # it may not be entered: nobody knows what is in it
                     yield ListingFault(shown, "this folder cannot be entered")
                     continue
+            except FileNotFoundError:  # it went just now, or is a link that leads nowhere: nothing is there
+                continue
             except OSError as error:
                 yield ListingFault(shown, error.strerror or "it cannot be looked at")
                 continue
