@@ -9,7 +9,7 @@ import pytest
 from cluster.basics.scope import Role
 from pipelines.documents.sync.source_opener import SourceOpener
 from tests.fakes.http import Api, Office
-from tests.fakes.ledger import Bench
+from tests.fakes.ledger import Bench, worker_scope
 from tests.fakes.shelves import use_sync
 from tests.postgres.test_http_groups import seen
 
@@ -102,6 +102,23 @@ async def test_what_cannot_work_is_refused_before_it_is_stored(
     await refused(409, "conflict", name="papers", settings={"path": "papers"})
     kinds = (await operator.get("/api/sources/kinds")).json()["items"]
     assert [(one["name"], one["required"]) for one in kinds] == [("folder", ["path"]), ("s3", ["bucket"])]
+
+
+async def test_a_person_who_is_erased_is_no_reader_of_a_source_any_more(
+    admin: httpx.AsyncClient, operator: httpx.AsyncClient, office: Office, worker: Bench, place: Path
+) -> None:
+    """The next sync would name them again on every document."""
+    viewer = office.emails[Role.VIEWER]
+    source = await add(admin, readers=[f"user:{viewer}"])
+    await sync(operator, worker, source)
+    people = (await admin.get("/api/users", params={"q": viewer})).json()["items"]
+    wanted = {"kind": "person", "ids": [people[0]["id"]], "reason": "asked for"}
+    assert (await admin.post("/api/erasures", json=wanted)).is_success
+    assert (await operator.get(f"/api/sources/{source}")).json()["readers"] == ["user:erased"]
+    await sync(operator, worker, source)
+    scope = worker_scope(office.scope.tenant, office.scope.workspace)
+    rows = await worker.rows(scope, "select distinct readers from documents")
+    assert [row["readers"] for row in rows] == [["user:erased"]]
 
 
 async def test_gw_19_older_clients_find_sources_as_a_cloud_sync(

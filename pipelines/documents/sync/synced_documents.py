@@ -55,8 +55,7 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
             return None
         else:
             origin = there[document]
-        if location.startswith("blob:"):
-            await tx.run(self._sql["remember_bytes"], document=document, workspace=scope.workspace, location=location)
+        await tx.run(self._sql["remember_bytes"], document=document, workspace=scope.workspace, location=location)
         await tx.run(self._sql["take"], **scope.keys, source=source.id, document=document, **_item_values(item))
         return origin
 
