@@ -135,5 +135,7 @@ async def test_gw_19_older_clients_find_sources_as_a_cloud_sync(
     assert [(one["path"], one["state"], one["status"]) for one in files["items"]] == [
         (f"{n}.txt", "here", "completed") for n in range(5)
     ]
+    about = (await operator.get("/api/jobs/about", params={"job": started["job_id"]})).json()["items"]
+    assert about == {started["job_id"]: "papers"}
     jobs = (await operator.get("/api/cloud-sync/jobs")).json()
     assert [one["id"] for one in jobs["items"]] == [started["job_id"]] and jobs["total"] == 1

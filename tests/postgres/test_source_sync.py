@@ -446,3 +446,21 @@ async def test_an_endpoint_inside_is_refused_unless_it_is_allowed(
     with pytest.raises(Forbidden) as refused:
         await sources.parts.opener.open(scope, "s3", {"bucket": "b", "endpoint": endpoint}, None)
     assert "AOS_SOURCES_ALLOW" in refused.value.hint
+
+
+async def test_a_link_that_cannot_be_followed_keeps_everything_until_it_can(sources: SyncBench, folder: Path) -> None:
+    """Half a listing is none: what is behind the fault may well be there."""
+    source = await sources.add("folder", {"path": "papers"}, max_removed_percent=100)
+    await sources.sync(source)
+    (folder / "loop").symlink_to("loop")
+    for n in range(7, 10):
+        (folder / f"p{n % 7}" / f"{n:03}.txt").unlink()
+    (folder / "p3" / "010.txt").rename(folder / "renamed.txt")
+    counts = await sources.sync(source)
+    assert counts == {"listed": 197, "unchanged": 196, "held": 1, "waiting": 4, "faults": 1}
+    shown = await sources.show(source)
+    assert shown["waiting"]["reason"] == "incomplete" and shown["last_error"]["code"] == "incomplete"
+    assert len(await sources.documents("user:x@x")) == 200
+    (folder / "loop").unlink()
+    assert await sources.sync(source) == {"listed": 197, "unchanged": 196, "moved": 1, "removed": 3}
+    assert (await sources.show(source))["last_error"] is None
