@@ -12,6 +12,7 @@ from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane
 from pipelines.documents.sources.source_port import ItemRights, ListingFault, SourceInvalid, SourceRefused
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.sync.source_opener import EndpointGuard
 from pipelines.documents.sync.source_sync import SyncCutOff
 from pipelines.documents.sync.start_sync import NothingWaits, SourceBusy
 from tests.fakes.ledger import Bench
@@ -446,6 +447,19 @@ async def test_an_endpoint_inside_is_refused_unless_it_is_allowed(
     with pytest.raises(Forbidden) as refused:
         await sources.parts.opener.open(scope, "s3", {"bucket": "b", "endpoint": endpoint}, None)
     assert "AOS_SOURCES_ALLOW" in refused.value.hint
+
+
+async def test_only_an_endpoint_that_is_listed_may_lack_tls() -> None:
+    """Whoever answers there sends the client on to wherever they like."""
+
+    async def find(host: str, port: int) -> list[str]:
+        return ["93.184.216.34"]
+
+    with pytest.raises(Forbidden, match="no TLS"):
+        await EndpointGuard(find=find).check("http://s3.example")
+    assert await EndpointGuard(find=find).check("https://s3.example") == "https://s3.example"
+    for entry in ("s3.example", "s3.example:80", "93.184.216.0/24"):
+        assert await EndpointGuard((entry,), find).check("http://s3.example/x") == "http://93.184.216.34/x"
 
 
 async def test_a_link_that_cannot_be_followed_keeps_everything_until_it_can(sources: SyncBench, folder: Path) -> None:

@@ -111,6 +111,9 @@ async def _open_s3(opening: SourceOpening, ground: SourceGround) -> Source:
             "the credential has no access_key_id and secret_access_key",
             fix="Store one of type custom with these two fields: aos credentials add.",
         )
+    # obstore follows redirects. Without `allow_http` it follows them to TLS alone: not to where clouds keep their
+    # metadata, but still to an inner host that has a certificate for its name.
+    plain = endpoint is not None and endpoint.startswith("http://")
     region = settings.get("region") or "us-east-1"
     store = S3Store(
         settings["bucket"],
@@ -120,7 +123,7 @@ async def _open_s3(opening: SourceOpening, ground: SourceGround) -> Source:
         region=region,
         skip_signature=not key,
         credential_provider=_provider_of(secret) if key else None,
-        client_options={"timeout": _SECONDS * 10, "connect_timeout": _SECONDS, "allow_http": bool(endpoint)},
+        client_options={"timeout": _SECONDS * 10, "connect_timeout": _SECONDS, "allow_http": plain},
         retry_config={"max_retries": 4, "retry_timeout": _SECONDS * 2},
     )
     return S3Source(store, str(settings.get("prefix") or "").strip("/"))

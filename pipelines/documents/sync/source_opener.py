@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlunsplit
@@ -44,8 +45,8 @@ class EndpointGuard:
     find: Resolve = resolve_host
 
     async def check(self, url: str) -> str:
-        """The URL to use. Without TLS it has the address that was checked: a name may mean another a moment later,
-        and then no certificate would tell.
+        """The URL to use. Without TLS it has the address that was checked, and only one that is listed in `allow`: who
+        answers there may send a client on to wherever they like, and no certificate would tell.
 
         Raises SourceInvalid: it is no URL of http or https; EndpointRefused; Unavailable: its name has no address.
         """
@@ -61,9 +62,22 @@ class EndpointGuard:
             raise EndpointRefused(error.detail) from error
         if parts.scheme == "https":
             return url
+        if not all(self._is_listed(host, parts.port or _PORTS["http"], one) for one in found):
+            raise EndpointRefused(f"{host} has no TLS, and is not listed", fix=f"Use https://. {EndpointRefused.fix}")
         address = ip_address(found[0].partition("%")[0])
         shown = f"[{address}]" if address.version == 6 else str(address)
         return urlunsplit(parts._replace(netloc=shown if parts.port is None else f"{shown}:{parts.port}"))
+
+    def _is_listed(self, host: str, port: int, address: str) -> bool:
+        """True where the administrator has named the host, or a network that the address is in."""
+        there = ip_address(address.partition("%")[0])
+        for entry in (one.strip().lower() for one in self.allow):
+            if entry in (host, f"{host}:{port}", f"[{host}]:{port}", f"[{host}]"):
+                return True
+            with suppress(ValueError):  # it names a host
+                if there in ip_network(entry):
+                    return True
+        return False
 
 
 class SourceOpener:
