@@ -58,6 +58,7 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "graph": (Part.WORKER,),
     "llm": (Part.GATEWAY, Part.WORKER),
     "models": (Part.GATEWAY, Part.WORKER),
+    "sources": (Part.GATEWAY, Part.WORKER),
     "search.exact_scope": (Part.GATEWAY, Part.WORKER),
     "vllm": (Part.WHOLE,),
     "worker": (Part.WORKER,),

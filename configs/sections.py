@@ -24,6 +24,7 @@ from configs.sections_retrieval import (
     SearchSettings,
 )
 from configs.sections_skills import AcademySettings, SandboxSettings, ScheduleSettings, SkillSettings
+from configs.sections_sources import SourceSettings
 
 
 class PostgresSettings(Section):
@@ -340,6 +341,7 @@ class Settings(Section):
     cache: CacheSettings = CacheSettings()
     graph: GraphSettings = GraphSettings()
     retention: RetentionSettings = RetentionSettings()
+    sources: SourceSettings = SourceSettings()
     llm: LlmSettings = LlmSettings()
     vllm: VllmSettings = VllmSettings()
     models: ModelsSettings = ModelsSettings()

@@ -57,6 +57,7 @@ from pipelines.documents.privacy.policy_rules import read_governance
 from pipelines.documents.privacy.policy_store import PolicyStore
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.documents.sync.sync_wiring import source_sync
 
 QUEUE_SECONDS = 0.5  # between two looks at who waits
 SPARE_THREADS = 8
@@ -99,6 +100,7 @@ class Worker:
         self._pace = SharedPace(worker.small_jobs, os.cpu_count() or 1, worker.hurried_seconds)
         self._loops: list[JobLoop] = []
         self._vision: VisionStep | None = None
+        self._vault = vault_of(self._settings.models.vault_key, self._settings.state_dir)
         self._first: asyncio.Task[bool] | None = None
         self._task = asyncio.get_running_loop().create_task(self._run_loops())
 
@@ -107,7 +109,7 @@ class Worker:
         found = resolve_endpoints(settings)
         database = Database(found.postgres, size=4 + settings.worker.small_jobs, timeout=settings.postgres.pool_timeout)
         await database.open()
-        vault = vault_of(settings.models.vault_key, settings.state_dir)
+        vault = self._vault
         watch = SettingsWatcher(self._snapshots, SettingsRows(database, vault))
         embedder, care = handles.build_embedder(settings), IndexMaintenance(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
@@ -166,11 +168,12 @@ class Worker:
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
         generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
         room = DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING)
+        blobs = FolderBlobs(settings.state_dir / "blobs", room)
         runner = IngestionRunner(
             jobs,
             store,
             generations,
-            FolderBlobs(settings.state_dir / "blobs", room),
+            blobs,
             IndexRebuild(jobs, generations, IndexSwitchover(database), gate, INDEX, settings.search.exact_scope),
             here=here,
             bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
@@ -180,6 +183,7 @@ class Worker:
             exact_scope=settings.search.exact_scope,
             graph=graph_stage(settings, database, jobs),
             vision=self._vision,
+            sync=source_sync(settings, database, self._vault, blobs),
             held=held,
             crowd=crowd,
         )

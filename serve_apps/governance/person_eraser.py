@@ -35,6 +35,13 @@ _OWNER: Final = {
     "rate_limits": "subject_id",
 }  # the column; others call it user_id
 
+# Beside documents: what names people among readers, and the query that takes a name away.
+_NAMED_ELSEWHERE: Final = {
+    "folder_readers": "change_folder_readers",
+    "source_readers": "change_source_readers",
+    "item_readers": "change_item_readers",
+}
+
 
 class PersonEraser:
     """People of one tenant, in all its workspaces."""
@@ -125,9 +132,11 @@ class PersonEraser:
                     counts[table] += int((await tx.only(_count_of(table, column), **named))["total"])
                 for table in _NAMING_USERS:
                     counts[table] += int((await tx.only(_count_of(table, "user_id"), **named))["total"])
-                for query, table in (("readers", "documents"), ("folder_readers", "folder_readers")):
+                for query in ("readers", *_NAMED_ELSEWHERE):
                     for row in await tx.all(self._sql[query], workspace=inside.workspace):
-                        counts[table] += self._finder.is_in(case.marks, row["readers"])
+                        counts["documents" if query == "readers" else query] += self._finder.is_in(
+                            case.marks, row["readers"]
+                        )
         return dict(counts)
 
     async def back(self, scope: Scope, subjects: Sequence[str], before: datetime) -> list[str]:
@@ -150,11 +159,12 @@ class PersonEraser:
             kept = ["user:erased" if self._finder.is_in(case.marks, one) else one for one in row["readers"]]
             if kept != row["readers"]:
                 went["documents.readers"] += await tx.run(self._sql["change_readers"], document=row["id"], readers=kept)
-        for row in await tx.all(self._sql["folder_readers"], workspace=scope.workspace):
-            kept = ["user:erased" if self._finder.is_in(case.marks, one) else one for one in row["readers"]]
-            if kept != row["readers"]:
-                named_folder = {"folder": row["folder"], "workspace": scope.workspace, "readers": kept}
-                went["folder_readers"] += await tx.run(self._sql["change_folder_readers"], **named_folder)
+        for query, change in _NAMED_ELSEWHERE.items():
+            for row in await tx.all(self._sql[query], workspace=scope.workspace):
+                kept = ["user:erased" if self._finder.is_in(case.marks, one) else one for one in row["readers"]]
+                if kept != row["readers"]:
+                    changed = {**row, "workspace": scope.workspace, "readers": kept}
+                    went[query] += await tx.run(self._sql[change], **changed)
         principals = [row["principal"] for row in await tx.all(self._sql["principals"], workspace=scope.workspace)]
         gone = [one for one in principals if self._finder.is_in(case.marks, one)]
         went["document_principals"] += await tx.run(

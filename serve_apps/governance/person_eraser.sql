@@ -109,6 +109,21 @@ where f.workspace_id = %(workspace)s and f.readers::text like '%%user:%%' order 
 -- change_folder_readers: A folder without a name among its readers.
 update folder_readers set readers = %(readers)s where folder = %(folder)s and workspace_id = %(workspace)s;
 
+-- source_readers: Sources that name people among the readers of their documents.
+select s.id, s.readers from sources s
+where s.workspace_id = %(workspace)s and s.readers::text like '%%user:%%' order by s.id;
+
+-- change_source_readers: A source without a name among its readers.
+update sources set readers = %(readers)s where id = %(id)s and workspace_id = %(workspace)s;
+
+-- item_readers: Items that left, whose documents named people before.
+select i.source_id, i.item_id, i.kept_readers as readers from source_items i
+where i.workspace_id = %(workspace)s and i.kept_readers::text like '%%user:%%' order by i.source_id, i.item_id;
+
+-- change_item_readers: An item that left, without a name among those.
+update source_items set kept_readers = %(readers)s
+where source_id = %(source_id)s and item_id = %(item_id)s and workspace_id = %(workspace)s;
+
 -- principals: Whom the workspace's documents have ever named.
 select p.principal from document_principals p where p.workspace_id = %(workspace)s;
 

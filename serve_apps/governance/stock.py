@@ -93,6 +93,9 @@ RECORDS: Final[tuple[RecordPlace, ...]] = (
     RecordPlace(
         "units", ("job_id", "stage", "key"), ("key", "subject", "payload", "failure", "caveats"), Remedy.DELETE
     ),
+    RecordPlace("sources", ("id",), ("waiting", "last_plan", "last_error"), Remedy.REDACT),
+    # The id of an item stays: it keeps a document away that was erased while its source still has it.
+    RecordPlace("source_items", ("source_id", "item_id"), ("path", "rights", "error"), Remedy.REDACT),
     RecordPlace("outbox", ("id",), ("payload",), Remedy.DELETE),
     RecordPlace("schedule_runs", ("id",), ("error",), Remedy.REDACT),
 )
@@ -124,7 +127,7 @@ STOCK: Final = MappingProxyType(
         ),
         **{place.table: StockEntry(Holding.RECORD) for place in RECORDS},
         **_entries(Holding.RECORD, "run_secrets"),  # sealed; they go with their run
-        **_entries(Holding.RECORD, "golden_questions", "golden_runs", "jobs", people=("created_by",)),
+        **_entries(Holding.RECORD, "golden_questions", "golden_runs", "jobs", "sources", people=("created_by",)),
         **_entries(Holding.RECORD, "generation_builds", people=("forced_by",)),
         **_entries(Holding.RECORD, "academy_enrolments", people=("enrolled_by",)),
         **_entries(Holding.RECORD, "academy_reports", people=("asked_by",)),

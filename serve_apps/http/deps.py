@@ -36,6 +36,7 @@ from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.sync.source_parts import SourceParts
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
@@ -114,6 +115,7 @@ class AppDependencies:
     external: ExternalAccountStore
     account_links: AccountLinkStore
     library: DocumentLibrary
+    sources: SourceParts
     graph: KnowledgeGraph
     agent_store: AgentStore
     links: AgentLinks

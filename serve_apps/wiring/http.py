@@ -21,6 +21,7 @@ from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.snapshots import SettingsSnapshots
 from cluster.state.signed_receipts import ReceiptSigner
 from cluster.state.system import SystemQueries
+from cluster.state.vault import vault_of
 from cluster.state.work.job_queries import JobQueries
 from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
@@ -35,6 +36,8 @@ from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.sync.source_parts import SourceParts
+from pipelines.documents.sync.sync_wiring import source_opener
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
@@ -93,15 +96,21 @@ def build_app_dependencies(
     blobs = uploads_of(settings)
     exporter = build_audit_exporter(settings.audit, base.database)
     governance = _governance_parts(settings, base, blobs)
+    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    sources = SourceParts.over(base.database, source_opener(settings.sources, settings.read, base.database, vault))
     events = _event_parts(settings, base, blobs)
     classifying = ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC))
     # What goes on by itself in this process.
-    going = (golden_runs, exporter, governance["retention"], classifying, events["webhooks"], events["event_stream"])
+    going = (
+        *(golden_runs, exporter, governance["retention"], classifying),
+        *(sources.clock(base.database), events["webhooks"], events["event_stream"]),
+    )
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
         blobs=blobs,
+        sources=sources,
         **governance,
         **events,
         exporter=exporter,

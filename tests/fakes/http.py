@@ -71,6 +71,8 @@ from pipelines.documents.sources.sniff import Kind
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.sync.source_opener import SourceOpener
+from pipelines.documents.sync.source_parts import SourceParts
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.approval import load_policy as load_policy
@@ -269,6 +271,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         external=ExternalAccountStore(database),
         account_links=AccountLinkStore(database),
         library=DocumentLibrary(database),
+        sources=SourceParts.over(database, SourceOpener(database, vault, str(folder / "scans"))),
         graph=KnowledgeGraph(database, lexicon),
         agent_store=AgentStore(database, standing_assistant(AuditLog(database))),
         links=AgentLinks(database),

@@ -36,6 +36,7 @@ from pipelines.documents.ingest.stages import HereStages, JobStages
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.documents.sync.source_sync import SourceSync
 from tests.fakes.chunking import letter_vectors
 from tests.fakes.reading import FormFeedReader
 
@@ -101,6 +102,7 @@ class Bench:
     held: JobStages | None = None
     crowd: CrowdWatch | None = None
     vision: VisionStep | None = None
+    sync: SourceSync | None = None
 
     @property
     def switchover(self) -> IndexSwitchover:
@@ -137,6 +139,7 @@ class Bench:
             held=self.held,
             crowd=self.crowd,
             vision=self.vision,
+            sync=self.sync,
         )
 
     async def recipe(self, anew: bool = False) -> IndexRecipe:

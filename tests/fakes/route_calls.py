@@ -6,6 +6,7 @@ it out writes the line, in `LINES_ELSEWHERE`, with the reason. Identifiers in pa
 test_isolation.py's `Owned`; a call may name others.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -245,6 +246,24 @@ async def _uploaded_event(room: CallRoom) -> Call:
     return Call({"job_id": uuid4().hex, "document_key": "incoming/event.txt"})
 
 
+async def _source(room: CallRoom) -> Call:
+    """One of its own that nothing is under way for."""
+    body = {"name": uuid4().hex[:8], "kind": "folder", "settings": {"path": "."}}
+    made = await room.made("/api/sources", body)
+    return Call({"folder_id": made}, {"source_id": made})
+
+
+async def _source_bare(room: CallRoom) -> Call:
+    return Call(values=(await _source(room)).values)
+
+
+async def _waiting_source(room: CallRoom) -> Call:
+    source = (await _source(room)).values["source_id"]
+    waiting = {"reason": "many", "removals": 3, "paths": [], "job": str(uuid4())}
+    room.sql("update sources set waiting = %s where id = %s", json.dumps(waiting), source)
+    return Call({"removals": 3}, {"source_id": source})
+
+
 async def _policy(room: CallRoom) -> Call:
     made = await room.admin.post("/api/data-governance/policies", json={"name": uuid4().hex[:8], "body": {}})
     assert made.is_success, made.text
@@ -290,6 +309,11 @@ AGENTS = ("/api/agents", "/api/universal-agents")
 
 # Routes that need more than an empty body.
 CALLS: dict[str, Call | Prepared] = {
+    "POST /api/sources": Call({"name": "another", "kind": "folder", "settings": {"path": "."}}),
+    "POST /api/sources/{source_id}/sync": _source_bare,
+    "POST /api/sources/{source_id}/approve": _waiting_source,
+    "DELETE /api/sources/{source_id}": _source_bare,
+    "POST /api/cloud-sync/sync": _source,
     "DELETE /api/agents/{agent_id}": _fresh_agent,
     "DELETE /api/groups/{group_id}/members/{user_id}": _member,
     "DELETE /api/runs/{run_id}/feedback": _given_feedback,
@@ -392,6 +416,7 @@ READS: dict[str, str] = {
     "POST /api/runs/{run_id}/replay": "it reads a run again, and nothing is called or changed",
     "POST /api/erasures/{erasure_id}/probe": _LOOKS,
     "POST /api/retention/preview": _LOOKS,
+    "POST /api/sources/{source_id}/test": _LOOKS,
     "POST /scim/v2/.search": _LOOKS,
     "POST /scim/v2/Users/.search": _LOOKS,
     "POST /scim/v2/Groups/.search": _LOOKS,

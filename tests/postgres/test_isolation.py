@@ -1,5 +1,6 @@
 """Tenant B against everything of tenant A: by every route, by every identifier, and with the first wall taken out."""
 
+import asyncio
 import json
 import re
 import time
@@ -74,6 +75,7 @@ class Owned:
     hold: str
     erasure: str
     webhook: str
+    source: str
 
 
 @pytest.fixture
@@ -159,6 +161,7 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         (await client.post("/api/data-governance/policies", json=POLICY)).json()["policy"]["id"],
         *await furnish_governance(admin_dsn, client, office, people[0]["id"]),
         (await client.post("/api/webhooks", json=WEBHOOK)).json()["id"],
+        await furnish_source(api, client, office),
     )
 
 
@@ -177,6 +180,22 @@ async def furnish_governance(admin_dsn: str, client: httpx.AsyncClient, office: 
         )
     assert (await client.post(f"/api/legal-holds/{hold.json()['id']}/release", json={"reason": "r"})).status_code == 200
     return hold.json()["id"], erasure
+
+
+async def furnish_source(api: Api, client: httpx.AsyncClient, office: Office) -> str:
+    """A source with an item, and removals that wait."""
+    await asyncio.to_thread(Path(api.parts.read.nfs_base_path or "").mkdir, exist_ok=True)
+    made = await client.post("/api/sources", json={"name": SECRET, "kind": "folder", "settings": {"path": "."}})
+    assert made.status_code == 201, made.text
+    scope = Scope.of_worker(office.scope.tenant, office.scope.workspace)
+    async with api.parts.database.transaction(scope) as tx:
+        values = {"source": made.json()["id"], "text": SECRET, **scope.keys}
+        await tx.run(
+            "insert into source_items (source_id, tenant_id, workspace_id, item_id, path)"
+            " values (%(source)s, %(tenant)s, %(workspace)s, 'vault.txt', %(text)s)",
+            **values,
+        )
+    return str(made.json()["id"])
 
 
 async def furnish_limit(client: httpx.AsyncClient, user: str) -> None:
@@ -257,6 +276,7 @@ POLICY_OF_B = {"name": "of b", "body": {}}
 BODIES: dict[str, Any] = {
     "POST /api/legal-holds/{hold_id}/release": {"reason": "of b"},
     "POST /api/webhooks/{webhook_id}/replay": {"since": "2026-01-01T00:00:00Z"},
+    "POST /api/sources/{source_id}/approve": {"removals": 1},
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},
@@ -333,6 +353,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{hold_id}": owned.hold,
         "{erasure_id}": owned.erasure,
         "{webhook_id}": owned.webhook,
+        "{source_id}": owned.source,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,

@@ -169,6 +169,8 @@ EXPECTED = {
         GET /api/webhooks/{webhook_id}/deliveries
         POST /api/webhooks/{webhook_id}/replay
         POST /api/webhooks/{webhook_id}/ping
+        POST /api/sources
+        DELETE /api/sources/{source_id}
     """,
     "BUILD": """
         GET /api/groups
@@ -313,6 +315,17 @@ EXPECTED = {
         GET /api/golden-runs/{golden_run_id}/compare/{baseline_id}
         POST /api/golden-runs/{golden_run_id}/resume
         POST /api/golden-runs/{golden_run_id}/cancel
+        GET /api/sources
+        GET /api/sources/kinds
+        GET /api/sources/{source_id}
+        GET /api/sources/{source_id}/items
+        POST /api/sources/{source_id}/test
+        POST /api/sources/{source_id}/sync
+        POST /api/sources/{source_id}/approve
+        GET /api/cloud-sync/folders
+        GET /api/cloud-sync/files
+        GET /api/cloud-sync/jobs
+        POST /api/cloud-sync/sync
         POST /api/jobs/{job_id}/cancel
         POST /api/jobs/{job_id}/resume
         POST /api/jobs/{job_id}/retry

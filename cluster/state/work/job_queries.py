@@ -34,10 +34,12 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         row["failures"] = {f["reason"] or "unknown": f["count"] for f in failures}
         return row
 
-    async def page(self, scope: Scope, *, state: str | None, skip: int, limit: int) -> tuple[list[Row], int]:
-        """A page of the workspace's jobs, newest first, and how many there are."""
+    async def page(
+        self, scope: Scope, *, state: str | None, skip: int, limit: int, kind: str | None = None
+    ) -> tuple[list[Row], int]:
+        """A page of the workspace's jobs, newest first, and how many there are; of one `kind`, or of all."""
         async with self._db.transaction(scope) as tx:
-            values = {**scope.keys, "state": state}
+            values = {**scope.keys, "state": state, "kind": kind}
             rows, total = await tx.page(self._sql["list"], self._sql["count"], **values, skip=skip, limit=limit)
             for row in rows:
                 await self._add_counters(tx, scope, row)

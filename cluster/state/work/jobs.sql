@@ -201,10 +201,12 @@ from jobs where id = %(job)s and workspace_id = %(workspace)s;
 select id, kind, lane, state, phase, payload, created_at, started_at, finished_at, error, cancel_requested, attempts,
        lease_until
 from jobs where workspace_id = %(workspace)s and (%(state)s::text is null or state = %(state)s)
+  and (%(kind)s::text is null or kind = %(kind)s)
 order by created_at desc, id offset %(skip)s limit %(limit)s;
 
 -- count: How many jobs a workspace has.
-select count(*) as total from jobs where workspace_id = %(workspace)s and (%(state)s::text is null or state = %(state)s);
+select count(*) as total from jobs where workspace_id = %(workspace)s and (%(state)s::text is null or state = %(state)s)
+  and (%(kind)s::text is null or kind = %(kind)s);
 
 -- ask_cancel: Stop a waiting job now, a running one at its next heartbeat.
 update jobs set cancel_requested = (state = 'running'),

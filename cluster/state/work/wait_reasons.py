@@ -71,7 +71,7 @@ def list_wait_reasons(place: Mapping[str, Any], quota: tuple[int, int] | None = 
     found = [_known_reason(place["waits_for"])]
     if place["state"] == "queued":
         found = _queued_reasons(place)
-        if quota is not None and place["kind"] in ("scan", "upload") and quota[0] >= quota[1]:
+        if quota is not None and place["kind"] in ("scan", "upload", "sync") and quota[0] >= quota[1]:
             have, most = quota
             detail = f"this tenant has {have:,} of the {most:,} pages that it may have: no new page will be taken"
             found.append(WaitReason(Wait.QUOTA, detail, _FIXES[Wait.QUOTA]))

@@ -42,6 +42,7 @@ from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
 from pipelines.documents.store.page_codec import caveats_from_json, failure_to_json
 from pipelines.documents.store.reading_options import ReadingOptions, ReextractionRequest
+from pipelines.documents.sync.source_sync import SourceSync
 
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
@@ -83,6 +84,7 @@ class IngestionRunner:
         exact_scope: int,
         graph: GraphStage | None = None,
         vision: VisionStep | None = None,
+        sync: SourceSync | None = None,
         held: JobStages | None = None,
         crowd: CrowdWatch | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -96,6 +98,7 @@ class IngestionRunner:
             read_fingerprint: what pages are read with now; pages read with anything else are read again.
             exact_scope: rows from which a vector graph pays.
             vision: shows pages that OCR read badly to a model.
+            sync: lists and fetches what sources hold.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
         """
@@ -103,8 +106,8 @@ class IngestionRunner:
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._chunk, self._exact_scope = read, chunk, exact_scope
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
-        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph), graph
-        self._vision = vision
+        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph, sync), graph
+        self._vision, self._sync = vision, sync
         self._verdicts = JobReporter(jobs, store)
         self._held, self._crowd, self._clock = held, crowd, clock
         self._held_until, self._holds = -math.inf, False
@@ -134,8 +137,10 @@ class IngestionRunner:
             if building
             else await self._generations.target(job.lease.scope, recipe)
         )
+        syncs = self._sync if "source" in payload else None
         try:
-            units = await self._survey_files(job, payload, stopped)
+            units = await syncs.run(job, stopped) if syncs else 0
+            units += await self._survey_files(job, payload, stopped)
             if job.lane is not JobLane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
                 await self._jobs.move(job.lease, JobLane.BULK)
                 return BatchResult(units, ended=False, moved=True)
@@ -160,6 +165,8 @@ class IngestionRunner:
             if closed.outcome == "open":
                 return BatchResult(units, ended=False)
         else:
+            if syncs:
+                await syncs.close(job.lease, payload)
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
         await self._verdicts.finish(job.lease)
         return BatchResult(units, ended=True)

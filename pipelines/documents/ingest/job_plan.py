@@ -15,6 +15,7 @@ from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.sources.files import iter_files
 from pipelines.documents.store.blobs import location_of
+from pipelines.documents.sync.source_sync import SourceSync
 
 SURVEY, READ, INDEX = "survey", "read", "index"
 UNITS_A_WRITE = 1000
@@ -24,9 +25,15 @@ class JobPlanner:
     """Writes the units a job begins with; a plan that was interrupted is made again, and units are written once."""
 
     def __init__(
-        self, jobs: JobLedger, generations: IndexGenerations, rebuild: IndexRebuild, graph: GraphStage | None = None
+        self,
+        jobs: JobLedger,
+        generations: IndexGenerations,
+        rebuild: IndexRebuild,
+        graph: GraphStage | None = None,
+        sync: SourceSync | None = None,
     ) -> None:
         self._jobs, self._generations, self._rebuild, self._graph = jobs, generations, rebuild, graph
+        self._sync = sync
 
     async def plan(self, job: ClaimedJob, recipe: IndexRecipe) -> Mapping[str, Any]:
         """Write the units and return what is to be added to the job's payload.
@@ -41,6 +48,8 @@ class JobPlanner:
                 await self._expect_units(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
             case "scan":
                 found["passed_over"] = await self._scan_folder(job.lease, Path(job.payload["root"]))
+            case "sync" if self._sync is not None:
+                found |= await self._sync.plan(job)
             case "reindex" if job.payload.get("agent_id") is None:
                 found["generation"], taken_over = await self._rebuild.begin(job.lease, recipe)
                 kept = found["generation"] if taken_over else None

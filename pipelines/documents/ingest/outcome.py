@@ -8,6 +8,7 @@ from cluster.state.work.jobs import JobLease, JobLedger, JobState, UnitOutcome, 
 from pipelines.documents.document import Caveat, CaveatWeight, Status
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
 from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.documents.sync.sync_units import FETCH
 
 Counters = Mapping[str, Mapping[str, int]]
 DOUBTFUL = frozenset({Status.DEGRADED, Status.PARTIAL, Status.FAILED})
@@ -106,5 +107,6 @@ class JobReporter:
         # Opening a file is no success: something new to search is, or nothing new to read.
         survey, ended = counted.progress.get(SURVEY, {}), counted.ended.get(SURVEY, {})
         unchanged = survey.get("unchanged", 0) - ended.get("failed", 0)
-        good = unchanged or await self._store.any_good(lease.scope, lease.job)
+        # What a sync could not fetch says nothing of all that is there already.
+        good = unchanged or FETCH in counted.progress or await self._store.any_good(lease.scope, lease.job)
         return JobState.PARTIAL if good else JobState.FAILED, outcome

@@ -1,6 +1,8 @@
 -- job: What a job is about, as far as the reader may see it: the folder, or the name of the document.
 select j.id, j.kind, j.state, j.started_at, j.finished_at, clock_timestamp() as now,
        coalesce(j.payload->>'root', (
+           select s.name from sources s
+           where s.workspace_id = j.workspace_id and s.id::text = j.payload->>'source'), (
            select d.filename from documents d
            where d.workspace_id = j.workspace_id
              and (d.id = j.payload->>'document_id' or d.origin = j.payload->'files'->0->>'origin') limit 1)) as about
@@ -8,6 +10,8 @@ from jobs j where j.id = %(job)s and j.workspace_id = %(workspace)s;
 
 -- about: The same for several jobs at once.
 select j.id, coalesce(j.payload->>'root', (
+           select s.name from sources s
+           where s.workspace_id = j.workspace_id and s.id::text = j.payload->>'source'), (
            select d.filename from documents d
            where d.workspace_id = j.workspace_id
              and (d.id = j.payload->>'document_id' or d.origin = j.payload->'files'->0->>'origin') limit 1)) as about

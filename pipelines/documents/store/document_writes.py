@@ -30,7 +30,8 @@ from pipelines.documents.store.revisions import VersionRevisions
 class FileArrival:
     """A file that came in, before it was opened."""
 
-    origin: str  # `file:<absolute path>` or `upload:<filename>`; names the document in its workspace
+    # `file:<absolute path>`, `upload:<filename>` or `source:<its id>/…`; names the document in its workspace
+    origin: str
     filename: str  # what people call it
     location: str  # where its bytes are
     agent: str | None = None  # the agent to link it to
@@ -52,7 +53,7 @@ class FileArrival:
     @property
     def announced(self) -> bool:
         """True if its document is there before it is read, so that its absence means a delete."""
-        return self.refresh or self.parent is not None or self.source_type == "upload"
+        return self.refresh or self.parent is not None or self.source_type in ("upload", "source")
 
     def document(self, scope: Scope) -> DocumentId:
         """The id of the document that this file is a version of."""
@@ -60,8 +61,9 @@ class FileArrival:
 
     @property
     def source_type(self) -> str:
-        """`folder` or `upload`, by the origin."""
-        return "upload" if self.origin.startswith("upload:") else "folder"
+        """`folder`, `upload` or `source`, by the origin."""
+        named = self.origin.partition(":")[0]
+        return named if named in ("upload", "source") else "folder"
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any], **more: Any) -> "FileArrival":

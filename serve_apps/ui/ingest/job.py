@@ -30,6 +30,10 @@ ENDED: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 COUNTABLE: Final = 20_000  # pages up to which engines are counted while a job runs
 A_PAGE: Final = 25
 STAGES: Final = {
+    "alter": ("Names and readers", "documents"),
+    "leave": ("Leave search", "documents"),
+    "erase": ("Erase", "documents"),
+    "fetch": ("Fetch", "files"),
     "survey": ("Look at files", "files"),
     "read": ("Read", "pages"),
     "index": ("Index", "documents"),
@@ -37,6 +41,7 @@ STAGES: Final = {
 }
 KINDS: Final = {
     "scan": "Scan",
+    "sync": "Sync of a source",
     "upload": "Upload",
     "process": "Processing",
     "reindex": "Re-index",

@@ -1,0 +1,88 @@
+"""The clock of sources: starts syncs that are due, and hides documents whose rights are too old."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import psycopg
+
+from cluster.basics.errors import AosError, NotFound
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
+from cluster.state.db.postgres import Database, Row
+from pipelines.documents.sync.source_store import SourceStore
+from pipelines.documents.sync.start_sync import SyncStarter
+from pipelines.documents.sync.synced_documents import SyncedDocuments
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 30.0
+AT_ONCE: Final = 20
+HIDDEN_AT_ONCE: Final = 500
+
+
+class SourceClock:
+    """Runs where questions are answered: while somebody can ask, what is stale is hidden."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: SourceStore,
+        documents: SyncedDocuments,
+        starter: SyncStarter,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """`clock` gives the moment, with a time zone."""
+        self._db, self._store, self._documents = database, store, documents
+        self._starter, self._clock = starter, clock
+        self._task: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """From now on it ticks here too; each due sync starts once, whoever looks."""
+        self._task = asyncio.create_task(self._tick_on())
+
+    async def close(self) -> None:
+        """Stop."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def tick(self) -> int:
+        """Start what is due and hide what is stale; how many sources there was something to do for."""
+        stale = await self._store.stale(self._clock(), AT_ONCE)
+        for row in stale:
+            await self._hide(_scope_of(row), row["id"])
+        due = await self._store.due(self._clock(), AT_ONCE)
+        for row in due:
+            await self._start(_scope_of(row), row["id"])
+        return len(stale) + len(due)
+
+    async def _tick_on(self) -> None:
+        while True:
+            try:
+                await self.tick()
+            except (AosError, psycopg.Error) as error:  # the next tick tries again
+                log.warning("sources: %s: %s", type(error).__name__, error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _start(self, scope: Scope, source: str) -> None:
+        try:
+            async with self._db.transaction(scope) as tx:
+                await self._starter.sync(tx, scope, source)
+        except NotFound:  # it was removed meanwhile
+            log.info("source %s is gone", source)
+
+    async def _hide(self, scope: Scope, source: str) -> None:
+        """Batch by batch; it counts as hidden once all are, so that one that is cut off begins again."""
+        while True:
+            async with self._db.transaction(scope) as tx:
+                if not await self._store.still_stale(tx, scope, source, self._clock()):
+                    return
+                if not await self._documents.hide_stale(tx, scope, source, HIDDEN_AT_ONCE):
+                    await self._store.set_hidden(tx, scope, source)
+                    return
+
+
+def _scope_of(row: Row) -> Scope:
+    return Scope.of_worker(TenantId(row["tenant_id"]), WorkspaceId(row["workspace_id"]))

@@ -1,0 +1,257 @@
+"""Sources as rows: what people define, what is known of their items, and what waits for a person."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from psycopg.types.json import Jsonb
+
+from cluster.basics.errors import LegalHold, NotFound
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Row, SqlStore, Transaction, field_values, unique_or_conflict
+from pipelines.documents.sources.item_rights import ReaderRules
+from pipelines.documents.sources.source_port import ItemRights
+from pipelines.documents.sources.sync_plan import KnownItem, SyncPlan
+
+ItemFilter = Literal["all", "failed", "gone", "waiting"]
+SAMPLE: Final = 20  # paths that are shown of removals that wait
+SYNC: Final = "sync"
+"""The kind of a sync's job."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """A source as somebody defines it; see the table."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    has_rights: bool
+    credential: str | None = None
+    readers: Sequence[str] = ()
+    group_names: Mapping[str, str] = field(default_factory=dict)
+    every_minutes: int | None = None
+    max_removed_percent: int = 20
+    erase_after_days: int | None = None
+    stale_after_hours: int = 72
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDefinition:
+    """What a sync needs of a source."""
+
+    id: str
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    credential: str | None
+    readers: tuple[str, ...]
+    group_names: Mapping[str, str]
+    has_rights: bool
+    max_removed_percent: int
+    erase_after_days: int | None
+    cursor: str | None
+    job: str | None
+
+    @property
+    def prefix(self) -> str:
+        """What origins of its documents begin with: nothing else is ever hidden or deleted by its syncs."""
+        return f"source:{self.id}/"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItems:
+    """All of a source, and which of them wait for a person since when."""
+
+    items: Sequence[KnownItem]
+    awaiting: Mapping[str, datetime]
+
+
+class SourceStore(SqlStore, queries="source_store.sql"):
+    """One workspace's, but for `due` and `stale`, which tell ids across tenants."""
+
+    async def add(self, tx: Transaction, scope: Scope, new: NewSource) -> str:
+        """Store it and return its id; the first sync is due at once where it has a schedule. Raises Conflict."""
+        values = field_values(new) | {"readers": list(new.readers)}
+        values |= {"settings": Jsonb(dict(new.settings)), "group_names": Jsonb(dict(new.group_names))}
+        with unique_or_conflict(f"there is a source {new.name!r} already"):
+            row = await tx.only(self._sql["add"], **scope.keys, **values, user=scope.user)
+        return str(row["id"])
+
+    async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> tuple[list[Row], int]:
+        """Sources by name, and how many there are."""
+        async with self._db.transaction(scope) as tx:
+            named = {"workspace": scope.workspace, "source": None}
+            rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
+            total = await tx.only(self._sql["count"], workspace=scope.workspace)
+        return rows, int(total["total"])
+
+    async def show(self, scope: Scope, source: str) -> Row:
+        """One by its id or its name. Raises NotFound."""
+        named = {"workspace": scope.workspace, "source": source}
+        rows = await self._db.read(scope, self._sql["list"], **named, skip=0, limit=1)
+        if not rows:
+            raise NotFound(f"source {source}")
+        return rows[0]
+
+    async def remove_if_empty(self, tx: Transaction, scope: Scope, source: str) -> None:
+        """End of a removal with all documents: a source of which something is held stays, with the reason."""
+        named = {"source": source, "workspace": scope.workspace}
+        left = int((await tx.only(self._sql["count_left"], **named))["total"])
+        if not left:
+            await tx.run(self._sql["remove"], **named)
+            return
+        why = {"code": "legal_hold", "detail": f"{left} documents are held", "fix": LegalHold.fix}
+        await tx.run(self._sql["set_error"], **named, error=Jsonb(why))
+
+    async def items(
+        self, scope: Scope, source: str, only: ItemFilter, *, skip: int, limit: int
+    ) -> tuple[list[Row], int]:
+        """A page of what is remembered of its items, by path, and how many there are."""
+        named = {"workspace": scope.workspace, "source": source, "only": only}
+        async with self._db.transaction(scope) as tx:
+            return await tx.page(self._sql["items"], self._sql["count_items"], **named, skip=skip, limit=limit)
+
+    async def lock(self, tx: Transaction, scope: Scope, source: str) -> Row:
+        """One by its id or its name, until the transaction ends; `busy` while a sync is under way. Raises NotFound."""
+        named = {"workspace": scope.workspace, "source": source}
+        return await tx.required(f"source {source}", self._sql["lock"], **named)
+
+    async def set_job(self, tx: Transaction, scope: Scope, source: str, job: str) -> None:
+        """The sync that counts from now on: an older one that is resumed changes nothing."""
+        await tx.run(self._sql["set_job"], source=source, workspace=scope.workspace, job=job)
+
+    async def disable(self, tx: Transaction, scope: Scope, source: str) -> None:
+        """No sync begins by itself any more."""
+        await tx.run(self._sql["disable"], source=source, workspace=scope.workspace)
+
+    async def remove(self, tx: Transaction, scope: Scope, source: str) -> None:
+        """Forget a source and its items; documents are not touched."""
+        await tx.run(self._sql["remove"], source=source, workspace=scope.workspace)
+
+    async def definition(self, scope: Scope, source: str) -> SourceDefinition:
+        """Raises NotFound: it was removed."""
+        rows = await self._db.read(scope, self._sql["definition"], source=source, workspace=scope.workspace)
+        if not rows:
+            raise NotFound(f"source {source}")
+        (row,) = rows
+        job = row.pop("job_id")
+        return SourceDefinition(**row | {"readers": tuple(row["readers"])}, job=job)
+
+    async def known(self, scope: Scope, source: str) -> KnownItems:
+        """All that is known of its items."""
+        rows = await self._db.read(scope, self._sql["known"], source=source, workspace=scope.workspace)
+        awaiting = {row["item_id"]: row["awaiting_since"] for row in rows if row["awaiting_since"] is not None}
+        return KnownItems([_known_item(row) for row in rows], awaiting)
+
+    async def rules(self, scope: Scope, source: SourceDefinition) -> ReaderRules:
+        """How its rights become readers, with the people and groups of now."""
+        if not source.has_rights:
+            return ReaderRules(readers=source.readers)
+        async with self._db.transaction(scope) as tx:
+            people = await tx.all(self._sql["people"], tenant=scope.tenant)
+            groups = await tx.all(self._sql["groups"], tenant=scope.tenant)
+        names = frozenset(row["email"] for row in people), frozenset(row["name"].lower() for row in groups)
+        return ReaderRules(True, source.readers, *names, source.group_names)
+
+    async def drop_units(self, tx: Transaction, scope: Scope, job: str) -> None:
+        """Forget the units of a plan that was not written to its end."""
+        await tx.run(self._sql["drop_units"], job=job, workspace=scope.workspace)
+
+    async def set_waiting(
+        self, tx: Transaction, scope: Scope, source: str, plan: SyncPlan, told: Mapping[str, Any]
+    ) -> None:
+        """Keep what a plan came to, and which removals wait for a person."""
+        named = {"source": source, "workspace": scope.workspace}
+        waiting = None
+        if plan.waiting:
+            paths = sorted(one.path for one in plan.waiting)[:SAMPLE]
+            waiting = {"reason": plan.reason, "removals": len(plan.waiting), "paths": paths, "job": told["job"]}
+        await tx.run(self._sql["await"], **named, items=[one.id for one in plan.waiting])
+        values = {"waiting": None if waiting is None else Jsonb(waiting), "plan": Jsonb(dict(told))}
+        await tx.run(self._sql["set_waiting"], **named, **values)
+
+    async def set_last_plan(self, tx: Transaction, scope: Scope, source: str, told: Mapping[str, Any]) -> None:
+        """Keep what a dry run came to."""
+        await tx.run(self._sql["set_last_plan"], source=source, workspace=scope.workspace, plan=Jsonb(dict(told)))
+
+    async def set_error(self, scope: Scope, source: str, error: Mapping[str, Any]) -> None:
+        """Why a sync could not be done."""
+        async with self._db.transaction(scope) as tx:
+            await tx.run(self._sql["set_error"], source=source, workspace=scope.workspace, error=Jsonb(dict(error)))
+
+    async def close(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        source: str,
+        *,
+        cursor: str | None,
+        listed_at: str | None,
+        error: Mapping[str, Any] | None,
+    ) -> None:
+        """A sync was done to its end; `listed_at` (ISO 8601) is when its listing began, None where it was not whole."""
+        values = {"cursor": cursor, "listed_at": listed_at, "error": None if error is None else Jsonb(dict(error))}
+        await tx.run(self._sql["close"], source=source, workspace=scope.workspace, **values)
+
+    async def due_to_erase(self, scope: Scope, source: SourceDefinition, most: int) -> list[Row]:
+        """Items that left longer ago than the source keeps them; none where it keeps them for good."""
+        if source.erase_after_days is None:
+            return []
+        named = {"source": source.id, "workspace": scope.workspace, "days": source.erase_after_days, "most": most}
+        return await self._db.read(scope, self._sql["due_to_erase"], **named)
+
+    async def every_item(self, scope: Scope, source: str) -> list[Row]:
+        """All items, for a source that is removed with its documents."""
+        return await self._db.read(scope, self._sql["every_item"], source=source, workspace=scope.workspace)
+
+    async def due(self, now: datetime, most: int) -> list[Row]:
+        """Sources whose sync is due, as ids, each claimed once."""
+        async with self._db.transaction() as tx:
+            return await tx.all(self._sql["due"], now=now, most=most)
+
+    async def stale(self, now: datetime, most: int) -> list[Row]:
+        """Sources whose rights nobody has confirmed for too long, as ids."""
+        async with self._db.transaction() as tx:
+            return await tx.all(self._sql["stale"], now=now, most=most)
+
+    async def still_stale(self, tx: Transaction, scope: Scope, source: str, now: datetime) -> bool:
+        """Whether nobody has confirmed its rights meanwhile; nobody does until the transaction ends."""
+        named = {"source": source, "workspace": scope.workspace, "now": now}
+        return await tx.one(self._sql["is_stale"], **named) is not None
+
+    async def set_hidden(self, tx: Transaction, scope: Scope, source: str) -> None:
+        """All its documents are hidden until a sync has confirmed who may see them."""
+        await tx.run(self._sql["set_hidden"], source=source, workspace=scope.workspace)
+
+
+def rights_json(rights: ItemRights | None) -> Jsonb | None:
+    """Rights as they are stored."""
+    return None if rights is None else Jsonb({"users": list(rights.users), "groups": list(rights.groups)})
+
+
+def rights_from_json(value: Mapping[str, Any] | None) -> ItemRights | None:
+    """And back."""
+    return None if value is None else ItemRights(tuple(value["users"]), tuple(value["groups"]))
+
+
+def _known_item(row: Row) -> KnownItem:
+    document = row["document_id"]
+    missing = document is not None and not row["there"]
+    return KnownItem(
+        id=row["item_id"],
+        path=row["path"],
+        version=row["version"],
+        fingerprint=row["fingerprint"],
+        # What left and was erased since is new when it comes back; what a person has deleted stays away.
+        document=None if missing and row["gone"] else document,
+        rights=rights_from_json(row["rights"]),
+        readers=tuple(row["readers"] or ()),
+        by_hand=bool(row["own_readers"]),
+        kept=None if row["kept_readers"] is None else tuple(row["kept_readers"]),
+        gone=row["gone"],
+        failed=row["failed"],
+        excluded=missing and not row["gone"],
+    )

@@ -1,0 +1,207 @@
+-- add: A source.
+insert into sources (tenant_id, workspace_id, name, kind, settings, credential, readers, group_names, has_rights,
+                     every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, next_at, created_by)
+values (%(tenant)s, %(workspace)s, %(name)s, %(kind)s, %(settings)s, %(credential)s, %(readers)s, %(group_names)s,
+        %(has_rights)s, %(every_minutes)s, %(max_removed_percent)s, %(erase_after_days)s, %(stale_after_hours)s,
+        %(enabled)s, case when %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
+returning id::text;
+
+-- list: The sources of a workspace by name, with what is here of each.
+select s.id::text, s.name, s.kind, s.settings, s.credential, s.readers, s.group_names, s.has_rights, s.every_minutes,
+       s.max_removed_percent, s.erase_after_days, s.stale_after_hours, s.enabled, s.job_id::text, j.state as job_state,
+       s.waiting, s.last_plan, s.last_error, s.last_success_at, s.next_at, s.hidden_at, s.created_at,
+       i.items, i.gone, i.failed
+from sources s
+left join jobs j on j.id = s.job_id and j.workspace_id = s.workspace_id
+left join lateral (
+    select count(*) filter (where gone_at is null and document_id is not null) as items,
+           count(*) filter (where gone_at is not null) as gone, count(error) as failed
+    from source_items i where i.source_id = s.id and i.workspace_id = s.workspace_id) i on true
+where s.workspace_id = %(workspace)s and (%(source)s::text is null or s.id::text = %(source)s or s.name = %(source)s)
+order by s.name offset %(skip)s limit %(limit)s;
+
+-- count: How many there are.
+select count(*) as total from sources s where s.workspace_id = %(workspace)s;
+
+-- lock: A source, until the transaction ends.
+select s.id::text, s.name, s.job_id::text, s.waiting, s.enabled, s.has_rights,
+       coalesce(j.state in ('queued', 'running'), false) as busy, clock_timestamp() as now
+from sources s left join jobs j on j.id = s.job_id and j.workspace_id = s.workspace_id
+where s.workspace_id = %(workspace)s and (s.id::text = %(source)s or s.name = %(source)s) for update of s;
+
+-- set_job: The sync that counts from now on.
+update sources set job_id = %(job)s where id = %(source)s and workspace_id = %(workspace)s;
+
+-- disable: No sync begins by itself any more.
+update sources set enabled = false, next_at = null where id = %(source)s and workspace_id = %(workspace)s;
+
+-- remove: The source, with what is remembered of its items; documents stay.
+delete from sources where id = %(source)s and workspace_id = %(workspace)s;
+
+-- count_left: What is left of a source that is removed.
+select count(*) as total from source_items i where i.source_id = %(source)s and i.workspace_id = %(workspace)s;
+
+-- items: What is remembered of its items, by path; `only` is failed, gone, waiting or all.
+select i.item_id, i.path, i.version, i.document_id, i.error, i.gone_at, i.awaiting_since, i.seen_at, d.status
+from source_items i left join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s
+  and case %(only)s::text when 'failed' then i.error is not null when 'gone' then i.gone_at is not null
+                          when 'waiting' then i.awaiting_since is not null else true end
+order by i.path, i.item_id offset %(skip)s limit %(limit)s;
+
+-- count_items: How many the same filter finds.
+select count(*) as total from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s
+  and case %(only)s::text when 'failed' then i.error is not null when 'gone' then i.gone_at is not null
+                          when 'waiting' then i.awaiting_since is not null else true end;
+
+-- definition: What a sync needs of a source.
+select id::text, name, kind, settings, credential, readers, group_names, has_rights, max_removed_percent, erase_after_days,
+       cursor, job_id::text
+from sources where id = %(source)s and workspace_id = %(workspace)s;
+
+-- credential: One of the workspace's by its name; nothing of what is sealed.
+select c.id::text, c.extra, c.bound, open_credential(c.id) as sealed from credentials c
+where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.name = %(name)s and c.context_id is null;
+
+-- known: What is known of a source's items, and of the documents that they are.
+select i.item_id, i.path, i.version, i.fingerprint, i.document_id, i.rights, i.kept_readers, i.awaiting_since,
+       i.gone_at is not null as gone, d.id is not null as there, d.readers, d.own_readers,
+       i.error is not null or coalesce(d.status in ('pending', 'processing'), false)
+           or coalesce((d.failure->>'retryable')::boolean, false) as failed
+from source_items i left join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s order by i.item_id;
+
+-- people: E-mail addresses of the accounts of the tenant that may sign in.
+select u.email from users u where u.tenant_id = %(tenant)s and not u.disabled;
+
+-- groups: Names of the tenant's groups.
+select g.name from groups g where g.tenant_id = %(tenant)s and g.deleted_at is null;
+
+-- drop_units: A plan that was not written to its end is made again from the beginning.
+with dropped as (
+    delete from units u where u.job_id = %(job)s and u.workspace_id = %(workspace)s
+    and exists (select from jobs j where j.id = u.job_id and j.workspace_id = u.workspace_id and j.phase <> 'run'))
+delete from job_progress p where p.job_id = %(job)s and p.workspace_id = %(workspace)s
+and exists (select from jobs j where j.id = p.job_id and j.workspace_id = p.workspace_id and j.phase <> 'run');
+
+-- await: Removals that wait for a person; those that wait already have been waiting since then.
+update source_items i set awaiting_since = case when i.item_id = any(%(items)s) then coalesce(i.awaiting_since, clock_timestamp()) end
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s
+  and (i.item_id = any(%(items)s) or i.awaiting_since is not null);
+
+-- set_waiting: What a person is to be shown of them.
+update sources set waiting = %(waiting)s, last_plan = %(plan)s where id = %(source)s and workspace_id = %(workspace)s;
+
+-- set_last_plan: What a dry run came to.
+update sources set last_plan = %(plan)s where id = %(source)s and workspace_id = %(workspace)s;
+
+-- set_error: Why the newest sync could not be done.
+update sources set last_error = %(error)s where id = %(source)s and workspace_id = %(workspace)s;
+
+-- due_to_erase: Documents that left so long ago that they are to go for good.
+select i.item_id, i.document_id from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at <= clock_timestamp() - make_interval(days => %(days)s)
+order by i.gone_at, i.item_id limit %(most)s;
+
+-- every_item: All of a source that is removed.
+select i.item_id, i.document_id from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s order by i.item_id;
+
+-- is_current: A row where no newer sync of the source was started; it is locked until the transaction ends.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and s.job_id = %(job)s for share;
+
+-- hold_documents: Documents of the source that are there, locked, so that nobody deletes them meanwhile.
+select d.id, d.origin from documents d
+where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_with(d.origin, %(prefix)s)
+order by d.id for update;
+
+-- announce: A document that is fetched for the first time, before it is read.
+insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, readers)
+values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, 'source', %(readers)s)
+on conflict (id) do nothing;
+
+-- not_by_hand: Its readers are the source's, and follow that.
+update documents set own_readers = false where id = %(document)s and workspace_id = %(workspace)s;
+
+-- remember_bytes: Where fetched bytes are that have not become a version, so that whoever deletes the document finds them.
+update documents d set metadata = jsonb_set(d.metadata, '{uploads}', to_jsonb(array(
+    select u.location from jsonb_array_elements_text(coalesce(d.metadata->'uploads', '[]')) as u(location)
+    where u.location <> %(location)s and not exists (select 1 from document_versions v
+                      where v.document_id = d.id and v.workspace_id = d.workspace_id and v.location = u.location)
+    union all select %(location)s)))
+where d.id = %(document)s and d.workspace_id = %(workspace)s;
+
+-- take: The item is here as it was listed.
+insert into source_items (source_id, tenant_id, workspace_id, item_id, path, version, fingerprint, document_id, rights)
+values (%(source)s, %(tenant)s, %(workspace)s, %(item)s, %(path)s, %(version)s, %(fingerprint)s, %(document)s, %(rights)s)
+on conflict (source_id, item_id) do update set path = excluded.path, version = excluded.version,
+    fingerprint = excluded.fingerprint, document_id = excluded.document_id, rights = excluded.rights, error = null,
+    gone_at = null, awaiting_since = null, kept_readers = null, seen_at = clock_timestamp();
+
+-- miss: The item could not be fetched.
+insert into source_items (source_id, tenant_id, workspace_id, item_id, path, rights, error)
+values (%(source)s, %(tenant)s, %(workspace)s, %(item)s, %(path)s, %(rights)s, %(error)s)
+on conflict (source_id, item_id) do update set error = excluded.error;
+
+-- move_item: The item has another id, path or rights now, or is back.
+update source_items i set item_id = %(item)s, path = %(path)s, rights = %(rights)s, fingerprint = %(fingerprint)s,
+    gone_at = null, awaiting_since = null, kept_readers = null, seen_at = clock_timestamp()
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = %(before)s;
+
+-- rename: The document is called as its item is, and lies where that lies.
+update documents set filename = %(filename)s
+where id = %(document)s and workspace_id = %(workspace)s and filename <> %(filename)s;
+
+-- relocate: Versions that were read where the file lay are looked for where it lies now.
+update document_versions set location = %(location)s
+where document_id = %(document)s and workspace_id = %(workspace)s and location = %(before)s;
+
+-- set_readers: Who may see documents from now on; members, chunks and vectors follow by triggers.
+update documents d set readers = n.readers, own_readers = false
+from (select %(document)s::text as id, %(readers)s::text[] as readers) n
+where d.id = n.id and d.workspace_id = %(workspace)s and d.readers is distinct from n.readers;
+
+-- leave: Items that left; those that never became a document are forgotten.
+with forgotten as (
+    delete from source_items i where i.source_id = %(source)s and i.workspace_id = %(workspace)s
+    and i.item_id = any(%(items)s) and not exists (
+        select from documents d where d.id = i.document_id and d.workspace_id = i.workspace_id))
+update source_items i set gone_at = clock_timestamp(), awaiting_since = null, error = null,
+    kept_readers = case when d.own_readers then d.readers end
+from documents d
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = any(%(items)s) and i.gone_at is null
+  and d.id = i.document_id and d.workspace_id = i.workspace_id;
+
+-- hide: Documents of the source that nobody sees from now on; until they come back, or are erased.
+update documents d set readers = array[%(reader)s::text], own_readers = false
+where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_with(d.origin, %(prefix)s)
+  and d.readers is distinct from array[%(reader)s::text];
+
+-- forget: What was remembered of an item.
+delete from source_items where source_id = %(source)s and workspace_id = %(workspace)s and item_id = any(%(items)s);
+
+-- next_visible: The next documents of a source that somebody may see.
+select i.document_id from source_items i join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is null
+  and d.readers is distinct from array[%(reader)s::text]
+order by i.document_id limit %(most)s;
+
+-- set_hidden: Nobody has confirmed its rights for too long.
+update sources set hidden_at = clock_timestamp() where id = %(source)s and workspace_id = %(workspace)s;
+
+-- is_stale: Whether a source with rights still is, now that it is locked.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and s.has_rights and s.hidden_at is null
+  and coalesce(s.last_success_at, s.created_at) + make_interval(hours => s.stale_after_hours) < %(now)s for update;
+
+-- close: A sync was done to its end; `listed_at` is when its listing began, null where that was not whole.
+update sources set cursor = %(cursor)s, last_error = %(error)s,
+    last_success_at = coalesce(%(listed_at)s::timestamptz, last_success_at),
+    hidden_at = case when %(listed_at)s::timestamptz is null then hidden_at end
+where id = %(source)s and workspace_id = %(workspace)s;
+
+-- due: Sources whose sync is due, across tenants; each is claimed once.
+select id::text, tenant_id::text, workspace_id::text from claim_due_sources(%(now)s, %(most)s);
+
+-- stale: Sources whose rights nobody has confirmed for too long, across tenants.
+select id::text, tenant_id::text, workspace_id::text from stale_sources(%(now)s, %(most)s);

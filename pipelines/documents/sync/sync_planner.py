@@ -1,0 +1,150 @@
+"""Plans a sync: lists the source, compares that with what is known, and writes the units of what is to be done."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from cluster.basics.errors import LeaseLost, Permanent, TooLarge, Transient
+from cluster.state.work.jobs import ClaimedJob, JobLease, JobLedger, WorkUnit
+from pipelines.documents.sources.source_port import ListingFault, Source, SourceItem
+from pipelines.documents.sources.sync_plan import Listing, RemovalGuard, SyncPlan, plan_sync
+from pipelines.documents.sync.source_opener import SourceOpener
+from pipelines.documents.sync.source_store import KnownItems, SourceDefinition, SourceStore
+from pipelines.documents.sync.sync_units import (
+    ALTER,
+    ERASE,
+    FETCH,
+    LEAVE,
+    alter_unit,
+    erase_unit,
+    fetch_unit,
+    leave_unit,
+)
+
+UNITS_A_WRITE: Final = 1000
+ERASED_A_SYNC: Final = 10_000
+SAMPLES: Final = 10  # paths that are told of each sort
+FAULTS: Final = 1000  # of a listing that are kept; more are counted
+
+
+class SyncPlanner:
+    """What one listing means. A plan that was cut off is made again from its beginning."""
+
+    def __init__(
+        self, jobs: JobLedger, store: SourceStore, opener: SourceOpener, clock: Callable[[], datetime], most_items: int
+    ) -> None:
+        """`most_items` of one source; more is an error, never a silent cut."""
+        self._jobs, self._store, self._opener = jobs, store, opener
+        self._clock, self._most_items = clock, most_items
+
+    async def plan(self, job: ClaimedJob) -> Mapping[str, Any]:
+        """Write the units; what the job is to remember of the listing.
+
+        Raises:
+            NotFound: the source was removed.
+            SourceRefused, SourceInvalid, SourceAway: it cannot be listed; the source's row says so, too.
+        """
+        lease = job.lease
+        source = await self._store.definition(lease.scope, str(job.payload["source"]))
+        async with self._jobs.writing(lease) as tx:
+            await self._store.drop_units(tx, lease.scope, lease.job)
+        if source.job != lease.job:  # a newer sync was started before this one was resumed
+            return {}
+        if job.payload.get("remove"):
+            rows = await self._store.every_item(lease.scope, source.id)
+            await self._write_units(lease, ERASE, [erase_unit(row) for row in rows])
+            return {}
+        listed_at = self._clock()
+        try:
+            opened = await self._opener.open(lease.scope, source.kind, source.settings, source.credential)
+            try:
+                listing, cursor = await self._collect(opened, source.cursor)
+                return await self._carry(job, source, opened, listing, cursor, listed_at)
+            finally:
+                await opened.close()
+        except LeaseLost:
+            raise
+        except (Permanent, Transient) as error:
+            await self._store.set_error(lease.scope, source.id, describe_error(error, self._clock()))
+            raise
+
+    async def _collect(self, opened: Source, cursor: str | None) -> tuple[Listing, str | None]:
+        items: dict[str, SourceItem] = {}
+        removed: list[str] = []
+        faults: list[ListingFault] = []
+        full, last = True, cursor
+        async for page in opened.list_changes(cursor):
+            for item in page.items:
+                items[item.id] = item
+            removed += page.removed
+            faults += page.faults[: max(0, FAULTS - len(faults))]
+            full, last = page.full, page.cursor or last
+            if len(items) > self._most_items:
+                raise TooLarge(
+                    f"the source holds more than {self._most_items} items",
+                    fix="Make a source of each part of it, or raise AOS_SOURCES_MOST_ITEMS.",
+                )
+        return Listing(list(items.values()), removed, faults, full), last
+
+    async def _carry(
+        self,
+        job: ClaimedJob,
+        source: SourceDefinition,
+        opened: Source,
+        listing: Listing,
+        cursor: str | None,
+        listed_at: datetime,
+    ) -> Mapping[str, Any]:
+        lease, dry_run = job.lease, bool(job.payload.get("dry_run"))
+        known = await self._store.known(lease.scope, source.id)
+        guard = RemovalGuard(source.max_removed_percent / 100, _approved(known, job.payload))
+        plan = plan_sync(known.items, listing, await self._store.rules(lease.scope, source), guard)
+        told = {"job": lease.job, "dry_run": dry_run, "at": listed_at.isoformat(), **describe_plan(plan, listing)}
+        if not dry_run:
+            await self._write_units(lease, ALTER, [alter_unit(one, opened) for one in plan.alterations])
+            await self._write_units(lease, LEAVE, [leave_unit(one) for one in plan.removals])
+            await self._write_units(lease, FETCH, [fetch_unit(one, source.prefix, lease.job) for one in plan.fetches])
+            due = await self._store.due_to_erase(lease.scope, source, ERASED_A_SYNC)
+            await self._write_units(lease, ERASE, [erase_unit(row) for row in due])
+        async with self._jobs.writing(lease) as tx:
+            if dry_run:
+                await self._store.set_last_plan(tx, lease.scope, source.id, told)
+            else:
+                await self._store.set_waiting(tx, lease.scope, source.id, plan, told)
+        whole = listing.complete
+        return {"plan": told, "cursor": cursor, "listed_at": listed_at.isoformat() if whole else None}
+
+    async def _write_units(self, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> None:
+        for start in range(0, len(units), UNITS_A_WRITE):
+            async with self._jobs.writing(lease) as tx:
+                await self._jobs.expect(tx, lease, stage, units[start : start + UNITS_A_WRITE])
+
+
+def describe_error(error: Permanent | Transient, at: datetime) -> dict[str, Any]:
+    """An error as a source's row tells it."""
+    return {"code": error.code, "detail": str(error), "fix": error.hint, "at": at.isoformat()}
+
+
+def describe_plan(plan: SyncPlan, listing: Listing) -> dict[str, Any]:
+    """What people are told of a plan: counts, why something waits, and some paths of each sort."""
+    sorts = {
+        "added": [one.item.path for one in plan.fetches if one.known is None],
+        "changed": [one.item.path for one in plan.fetches if one.known is not None],
+        "altered": [one.item.path for one in plan.alterations],
+        "removed": [one.path for one in plan.removals if one.is_here],
+        "waiting": [one.path for one in plan.waiting],
+        "faults": [f"{one.path}: {one.why}" for one in listing.faults],
+    }
+    return {
+        "counts": {**plan.counts, "faults": len(listing.faults)},
+        "reason": plan.reason,
+        "samples": {name: paths[:SAMPLES] for name, paths in sorts.items() if paths},
+    }
+
+
+def _approved(known: KnownItems, payload: Mapping[str, Any]) -> frozenset[str]:
+    """Removals that waited when a person said that they may go: what has come to wait since is not among them."""
+    if (at := payload.get("approved_at")) is None:
+        return frozenset()
+    moment = datetime.fromisoformat(at)
+    return frozenset(id_ for id_, since in known.awaiting.items() if since <= moment)

@@ -1,0 +1,44 @@
+"""Puts the parts of synchronised sources together from settings."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from cluster.state.db.postgres import Database
+from cluster.state.vault import Vault
+from cluster.state.work.jobs import JobLedger
+from configs.sections import ReadSettings, Settings
+from configs.sections_sources import SourceSettings
+from pipelines.documents.store.blobs import BlobStore
+from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
+from pipelines.documents.sync.source_store import SourceStore
+from pipelines.documents.sync.source_sync import FetchLimits, SourceSync
+from pipelines.documents.sync.sync_planner import SyncPlanner
+from pipelines.documents.sync.synced_documents import SyncedDocuments
+
+_SURVEY: Final = "survey"  # where what was fetched goes on, see `pipelines.documents.ingest.job_plan`
+
+
+def source_opener(sources: SourceSettings, read: ReadSettings, database: Database, vault: Vault) -> SourceOpener:
+    """Opens what settings allow."""
+    return SourceOpener(database, vault, read.nfs_base_path, EndpointGuard(sources.allow))
+
+
+def source_sync(settings: Settings, database: Database, vault: Vault, blobs: BlobStore) -> SourceSync:
+    """What a worker's jobs synchronise with."""
+    opener = source_opener(settings.sources, settings.read, database, vault)
+    return build_sync(database, opener, blobs, settings.read, settings.sources, JobLedger(database))
+
+
+def build_sync(
+    database: Database,
+    opener: SourceOpener,
+    blobs: BlobStore,
+    read: ReadSettings,
+    sources: SourceSettings,
+    jobs: JobLedger,
+) -> SourceSync:
+    """The same with an opener and a ledger that are there."""
+    store = SourceStore(database)
+    planner = SyncPlanner(jobs, store, opener, lambda: datetime.now(UTC), sources.most_items)
+    limits, documents = FetchLimits(read.max_file_bytes), SyncedDocuments(database)
+    return SourceSync(jobs, store, documents, opener, planner, blobs, limits, _SURVEY)

@@ -1,0 +1,1 @@
+"""Routes of sources that are synchronised."""

@@ -1,0 +1,174 @@
+"""The shapes of requests and answers about sources."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from cluster.state.db.postgres import Row
+from serve_apps.http.fields import JsonObject, Name, RequestBody, Text
+
+Reader = Annotated[Text, StringConstraints(strip_whitespace=True, to_lower=True, max_length=300)]
+GroupName = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
+
+
+class SourceRequest(RequestBody):
+    """A source. `settings` are those of its kind (GET /api/sources/kinds), `credential` is the name of one of the
+    workspace's.
+
+    `readers` may see its items where the source does not say who may; nobody named is the workspace. `group_names`:
+    the source's names of groups to those here. More than `max_removed_percent` of its documents gone at once waits for
+    a person. `erase_after_days` after a document has left it is deleted for good; null keeps it, hidden, for as long as
+    retention does. Documents of a source with rights are hidden `stale_after_hours` after its last success.
+    """
+
+    name: Name
+    kind: Name
+    settings: JsonObject = Field(default_factory=dict)
+    credential: Name | None = None
+    readers: Annotated[list[Reader], Field(max_length=200)] = Field(default_factory=list)
+    group_names: Annotated[dict[GroupName, GroupName], Field(max_length=1_000)] = Field(default_factory=dict)
+    every_minutes: Annotated[int | None, Field(ge=1, le=525_600)] = None
+    max_removed_percent: Annotated[int, Field(ge=0, le=100)] = 20
+    erase_after_days: Annotated[int | None, Field(ge=0, le=36_500)] = None
+    stale_after_hours: Annotated[int, Field(ge=1, le=87_600)] = 72
+    enabled: bool = True
+
+
+class ApprovalRequest(RequestBody):
+    """`removals`: how many you have seen waiting; another number by now is refused."""
+
+    removals: Annotated[int, Field(ge=1)]
+
+
+class WaitingRemovals(BaseModel):
+    """Removals that wait for a person, with some of their paths. `reason` is incomplete, empty or many."""
+
+    reason: str
+    removals: int
+    paths: list[str]
+    job: UUID
+
+
+class PlanShape(BaseModel):
+    """What the newest sync or dry run came to: counts, and some paths of each sort."""
+
+    job: UUID
+    dry_run: bool
+    at: datetime
+    counts: dict[str, int]
+    reason: str | None
+    samples: dict[str, list[str]]
+
+
+class SourceError(BaseModel):
+    """Why the newest sync could not be done, or not wholly."""
+
+    code: str
+    detail: str
+    fix: str | None = None
+    at: datetime | None = None
+
+
+class SourceShape(BaseModel):
+    """A source with what is here of it: `items` are its documents, `gone` those that left, `failed` not fetched."""
+
+    id: UUID
+    name: str
+    kind: str
+    settings: dict[str, Any]
+    credential: str | None
+    readers: list[str]
+    group_names: dict[str, str]
+    has_rights: bool
+    every_minutes: int | None
+    max_removed_percent: int
+    erase_after_days: int | None
+    stale_after_hours: int
+    enabled: bool
+    job_id: UUID | None
+    job_state: str | None
+    waiting: WaitingRemovals | None
+    last_plan: PlanShape | None
+    last_error: SourceError | None
+    last_success_at: datetime | None
+    next_at: datetime | None
+    hidden_at: datetime | None
+    created_at: datetime
+    items: int
+    gone: int
+    failed: int
+
+    @classmethod
+    def of(cls, row: Row) -> "SourceShape":
+        """From a row of the store."""
+        return cls(**row)
+
+
+class Sources(BaseModel):
+    """Sources by name."""
+
+    items: list[SourceShape]
+    total: int
+
+
+class SourceKindShape(BaseModel):
+    """A kind of source. `settings` by name; those that have to be given are `required`."""
+
+    name: str
+    title: str
+    settings: dict[str, str]
+    required: list[str]
+    has_rights: bool
+    takes_credential: bool
+
+
+class SourceKinds(BaseModel):
+    """All that there are."""
+
+    items: list[SourceKindShape]
+
+
+class SourceItemShape(BaseModel):
+    """An item as it was seen last; `state` is here, waiting, gone or failed."""
+
+    path: str
+    document_id: str | None
+    status: str | None
+    state: Literal["here", "waiting", "gone", "failed"]
+    error: str | None
+    seen_at: datetime
+    gone_at: datetime | None
+
+    @classmethod
+    def of(cls, row: Row) -> "SourceItemShape":
+        """From a row of the store."""
+        error = (row["error"] or {}).get("detail")
+        states = {"gone": row["gone_at"], "failed": row["error"], "waiting": row["awaiting_since"]}
+        state: Any = next((name for name, value in states.items() if value is not None), "here")
+        names = ("path", "document_id", "status", "seen_at", "gone_at")
+        return cls(state=state, error=error, **{name: row[name] for name in names})
+
+
+class SourceItems(BaseModel):
+    """Items by path."""
+
+    items: list[SourceItemShape]
+    total: int
+
+
+class Tested(BaseModel):
+    """What a source answered: some of its items, and what it could not list. `more`: there are others."""
+
+    ok: bool
+    paths: list[str]
+    more: bool
+    faults: list[str]
+
+
+class Removed(BaseModel):
+    """`job_id` is of the job that deletes the documents; null where they stay."""
+
+    status: str
+    job_id: UUID | None

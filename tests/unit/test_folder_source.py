@@ -1,0 +1,69 @@
+"""A folder as a source: what is listed, what cannot be, and what a rename leaves as it was."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipelines.documents.sources.folder_source import FolderSource
+from pipelines.documents.sources.source_port import ItemGone, ListingPage, SourceItem, SourceRefused
+
+
+async def listed(place: Path) -> ListingPage:
+    pages = [page async for page in FolderSource(place).list_changes(None)]
+    return ListingPage([one for page in pages for one in page.items], faults=[f for page in pages for f in page.faults])
+
+
+async def by_path(place: Path) -> dict[str, SourceItem]:
+    return {one.path: one for one in (await listed(place)).items}
+
+
+async def read(place: Path, item: SourceItem, *span: int) -> bytes:
+    return b"".join([block async for block in FolderSource(place).read(item, *span)])
+
+
+async def test_every_file_is_an_item_by_its_path_below_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.txt").write_text("0123456789")
+    (tmp_path / "a" / "~$b.txt").write_text("a program's own")
+    odd = os.fsdecode(b"\xff.txt")
+    (tmp_path / odd).write_text("odd")
+    (tmp_path / "bytes:x").write_text("named like an escape")
+    items = await by_path(tmp_path)
+    assert set(items) == {"a/b.txt", "\\xff.txt", "bytes:x"}
+    assert items["a/b.txt"].filename == "b.txt" and items["a/b.txt"].size == 10
+    assert [await read(tmp_path, items["a/b.txt"], *span) for span in ((), (4,), (4, 3))] == [
+        b"0123456789",
+        b"456789",
+        b"456",
+    ]
+    assert await read(tmp_path, items["\\xff.txt"]) == b"odd"
+    assert await read(tmp_path, items["bytes:x"]) == b"named like an escape"
+    assert FolderSource(tmp_path).local_path(items["\\xff.txt"]) == tmp_path / odd
+
+
+async def test_a_rename_keeps_version_and_fingerprint_and_a_change_neither(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    before = (await by_path(tmp_path))["a.txt"]
+    (tmp_path / "a.txt").rename(tmp_path / "b.txt")
+    moved = (await by_path(tmp_path))["b.txt"]
+    assert (moved.version, moved.fingerprint) == (before.version, before.fingerprint)
+    (tmp_path / "b.txt").write_text("longer")
+    changed = (await by_path(tmp_path))["b.txt"]
+    assert changed.version != before.version and changed.fingerprint != before.fingerprint
+
+
+async def test_what_cannot_be_looked_at_is_a_fault_and_a_link_that_leads_nowhere_is_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("here")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "nowhere").symlink_to("not-there")
+    found = await listed(tmp_path)
+    assert [one.path for one in found.items] == ["a.txt"] and [one.path for one in found.faults] == ["loop"]
+
+
+async def test_a_folder_or_a_file_that_went_away_is_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(SourceRefused, match="not-there"):
+        await listed(tmp_path / "not-there")
+    with pytest.raises(ItemGone):
+        await read(tmp_path, SourceItem("x.txt", "1", "x.txt"))
+    assert (await listed(tmp_path)).items == []
