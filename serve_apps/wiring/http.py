@@ -32,8 +32,11 @@ from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
 from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.agent_links import AgentLinks
-from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.blobs import BlobStore
+from pipelines.documents.store.choose_store import open_blobs, open_parts
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.store.uploads.upload_sessions import UploadSessions
+from pipelines.documents.store.uploads.upload_sweep import UploadSweeper
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
@@ -61,7 +64,8 @@ from serve_apps.retrieval.golden.snapshot import LiveSnapshot
 from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_container, build_turn_intake
 from serve_apps.wiring.audit_collectors import build_audit_exporter
 
-_SECTIONS = ("http", "read", "ocr", "vision", "chunk", "embedding", "agents")  # of the settings, handed on as they are
+# Of the settings, handed on as they are.
+_SECTIONS = ("http", "uploads", "read", "ocr", "vision", "chunk", "embedding", "agents")
 
 
 def build_app_dependencies(
@@ -87,15 +91,18 @@ def build_app_dependencies(
     pictures = OneByOne(DocumentReader(settings.read, settings.ocr))
     golden = GoldenSets(base.database)
     golden_runs = _golden_runs(base, golden)
-    blobs = uploads_of(settings)
+    room = DiskRoom(settings.state_dir / "blobs", settings.disk.free_bytes, settings.disk.free_percent)
+    blobs, part_store = open_blobs(settings, room), open_parts(settings, room)
+    sweeper = UploadSweeper(base.database, blobs, part_store, settings.uploads, lambda: datetime.now(UTC))
     exporter = build_audit_exporter(settings.audit, base.database)
     governance = _governance_parts(settings, base, blobs)
-    going = (golden_runs, exporter, governance["retention"])  # what goes on by itself in this process
+    going = (golden_runs, exporter, governance["retention"], sweeper)  # what goes on by itself in this process
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
         blobs=blobs,
+        part_store=part_store,
         **governance,
         exporter=exporter,
         golden=golden,
@@ -167,13 +174,7 @@ def _operator_dependencies(base: Container, cluster: ClusterView | None) -> Oper
     return OperatorDependencies(base.upkeep, restarts, system, cluster or NoCluster())
 
 
-def uploads_of(settings: Settings) -> FolderBlobs:
-    """The blob store of uploads, which refuses when the disk has no room."""
-    place = settings.state_dir / "blobs"
-    return FolderBlobs(place, DiskRoom(place, settings.disk.free_bytes, settings.disk.free_percent))
-
-
-def _governance_parts(settings: Settings, base: Container, blobs: FolderBlobs) -> dict[str, Any]:
+def _governance_parts(settings: Settings, base: Container, blobs: BlobStore) -> dict[str, Any]:
     """Erasures, holds and retention."""
     signer, rules = ReceiptSigner.kept_in(settings.state_dir), RetentionRules(base.database, settings.retention)
     every = timedelta(minutes=settings.retention.every_minutes)
@@ -195,6 +196,7 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "groups": GroupStore(database),
         "external": ExternalAccountStore(database),
         "library": DocumentLibrary(database),
+        "upload_sessions": UploadSessions(database),
         "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),
         "answers": StoredAnswers(database),
