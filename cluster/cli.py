@@ -13,6 +13,7 @@ from cluster.basics.errors import AosError
 from cluster.console import api
 from cluster.console.commands import (
     audit_commands,
+    blob_commands,
     chat_command,
     connection_commands,
     credential_commands,
@@ -77,6 +78,7 @@ app.add_typer(schedule_commands.schedules, name="schedules")
 app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
 app.add_typer(audit_commands.audit, name="audit")
+app.add_typer(blob_commands.blobs, name="blobs")
 app.add_typer(group_commands.groups, name="groups")
 app.add_typer(limit_commands.limits, name="limits")
 app.add_typer(governance_commands.governance, name="governance")

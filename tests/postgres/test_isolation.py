@@ -73,6 +73,7 @@ class Owned:
     policy: str
     hold: str
     erasure: str
+    upload: str
 
 
 @pytest.fixture
@@ -157,7 +158,16 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         (await client.post("/api/groups", json={"name": "keepers of a"})).json()["id"],
         (await client.post("/api/data-governance/policies", json=POLICY)).json()["policy"]["id"],
         *await furnish_governance(admin_dsn, client, office, people[0]["id"]),
+        await furnish_upload(client),
     )
+
+
+async def furnish_upload(client: httpx.AsyncClient) -> str:
+    """A file of which the first part is here."""
+    wanted = {"document_name": "vault.txt", "total_size_bytes": 1_007, "description": SECRET}
+    made = (await client.post("/api/uploads", json=wanted)).json()
+    assert (await client.put(made["part_urls"][0], content=b"v" * 1_000)).status_code == 200
+    return str(made["upload_session_id"])
 
 
 async def furnish_governance(admin_dsn: str, client: httpx.AsyncClient, office: Office, person: str) -> tuple[str, str]:
@@ -326,6 +336,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{policy_id}": owned.policy,
         "{hold_id}": owned.hold,
         "{erasure_id}": owned.erasure,
+        "{upload_id}": owned.upload,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,
@@ -397,6 +408,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
         for path in (
             "/api/documents/",
             "/api/jobs",
+            "/api/uploads",
             "/api/agents",
             "/api/api-keys",
             "/api/users",
@@ -495,6 +507,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.graph,
         parts.limits.store,
         parts.limits.usage,
+        parts.upload_sessions,
     ):
         before: Any = part._sql
         part._sql = without_wall(before)

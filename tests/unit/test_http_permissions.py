@@ -24,6 +24,7 @@ EXPECTED = {
         POST /api/auth/oidc/redeem
         POST /api/auth/oidc/{provider}/backchannel-logout
         GET /.well-known/oauth-protected-resource/mcp
+        OPTIONS /api/uploads/tus
     """,
     "OWN": """
         POST /api/auth/password
@@ -161,6 +162,19 @@ EXPECTED = {
         DELETE /api/scheduler/jobs/{schedule_id}
         POST /api/scheduler/jobs/{schedule_id}/run
         POST /api/documents/upload
+        POST /v1/documents/initiate-upload
+        POST /v1/documents/chunk-received
+        POST /v1/documents/complete-upload
+        GET /api/uploads
+        POST /api/uploads
+        GET /api/uploads/{upload_id}
+        DELETE /api/uploads/{upload_id}
+        GET /api/uploads/{upload_id}/parts
+        PUT /api/uploads/{upload_id}/parts/{number}
+        POST /api/uploads/{upload_id}/complete
+        POST /api/uploads/tus
+        PATCH /api/uploads/tus/{upload_id}
+        DELETE /api/uploads/tus/{upload_id}
         POST /api/documents/links
         POST /api/documents/{document_id}/process
         POST /api/documents/{document_id}/reprocess

@@ -16,7 +16,8 @@ BLOCK: Final = 1 << 20
 PIECE: Final = 5 << 20  # S3 takes no smaller piece of a multipart upload, but the last
 PIECES_AT_ONCE: Final = 2  # what an upload holds in memory is this many pieces, and one that fills
 DELETED_AT_ONCE: Final = 1000
-_CLIENT: Final[dict[str, Any]] = {
+# The last is of a whole body.
+_CLIENT: Final[dict[str, Any]] = {"connect_timeout": "5s", "read_timeout": "60s", "timeout": "6h"}
     "connect_timeout": "5s",
     "read_timeout": "60s",
     "timeout": "6h",

@@ -72,8 +72,8 @@ async def append_bytes(
 ) -> int:
     """Take what comes at an offset; where the upload stands then. With a checksum all of it counts, or nothing.
 
-    Raises OffsetMismatch, ChecksumMismatch, TooLarge, UploadEnded, UploadBusy, DiskFull, RateLimited; PartCut: what came before the
-    cut is kept.
+    Raises OffsetMismatch, ChecksumMismatch, TooLarge, UploadEnded, UploadBusy, DiskFull, RateLimited; PartCut: what
+    came before the cut is kept.
     """
     session.require_open(parts.clock())
     count, here = await parts.upload_sessions.arrived(me.scope, session.id)

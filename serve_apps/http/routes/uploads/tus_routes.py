@@ -100,8 +100,8 @@ async def tus_create(
 @router.head(PATH + "/{upload_id}", dependencies=[BUILD], response_class=Response, include_in_schema=False)
 async def tus_offset(upload_id: UUID, me: Me, parts: Its, tus_resumable: Version = "") -> Response:
     """Where the upload stands. One that has all its bytes, but whose end was cut off, is completed."""
-    _require_version(tus_resumable)
     session = require_tus(await parts.upload_sessions.require(me.scope, str(upload_id)))
+    _require_version(tus_resumable)
     offset = await _offset_of(parts, me, session)
     told = {} if offset < session.total_bytes else await _complete(parts, me, session)
     about = {"Upload-Offset": str(offset), "Upload-Length": str(session.total_bytes), "Cache-Control": "no-store"}
@@ -116,16 +116,18 @@ async def tus_append(
     request: Request,
     me: Me,
     parts: Its,
-    upload_offset: Whole,
+    upload_offset: Whole | None = None,
     tus_resumable: Version = "",
     upload_checksum: Annotated[str | None, Header(max_length=200, description="`sha256 <base64>`")] = None,
 ) -> Response:
     """Send bytes from an offset on; with the last of them it becomes a document, which the answer's head names."""
+    session = require_tus(await parts.upload_sessions.require(me.scope, str(upload_id)))
     _require_version(tus_resumable)
     if request.headers.get("content-type", "").partition(";")[0].strip() != BODY:
         raise NoTusBody
+    if upload_offset is None:
+        raise Invalid("Upload-Offset is missing")
     expected = None if upload_checksum is None else tus_checksum_of(upload_checksum)
-    session = require_tus(await parts.upload_sessions.require(me.scope, str(upload_id)))
     if session.state is UploadState.COMPLETED:
         return _answer(204, {"Upload-Offset": str(session.total_bytes), **await _complete(parts, me, session)})
     offset = await append_bytes(parts, me, session, upload_offset, body_of(request), expected)
@@ -137,8 +139,8 @@ async def tus_append(
 @router.delete(PATH + "/{upload_id}", status_code=204, dependencies=[BUILD], response_class=Response)
 async def tus_terminate(upload_id: UUID, me: Me, parts: Its, tus_resumable: Version = "") -> Response:
     """End an upload; what has arrived is removed. A document that it became stays."""
-    _require_version(tus_resumable)
     require_tus(await parts.upload_sessions.require(me.scope, str(upload_id)))
+    _require_version(tus_resumable)
     async with parts.audited(me, "upload.abort", str(upload_id)) as tx:
         ended = await parts.upload_sessions.abort(tx, me.scope, str(upload_id), parts.clock())
     if ended:
