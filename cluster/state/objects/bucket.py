@@ -18,10 +18,6 @@ PIECES_AT_ONCE: Final = 2  # what an upload holds in memory is this many pieces,
 DELETED_AT_ONCE: Final = 1000
 # The last is of a whole body.
 _CLIENT: Final[dict[str, Any]] = {"connect_timeout": "5s", "read_timeout": "60s", "timeout": "6h"}
-    "connect_timeout": "5s",
-    "read_timeout": "60s",
-    "timeout": "6h",
-}  # the last is of a whole body
 _RETRY: Final[dict[str, Any]] = {"max_retries": 4, "retry_timeout": timedelta(seconds=30)}
 NO_BUCKET: Final = "NoSuchBucket"
 _FIX: Final = "See to the bucket, its endpoint and the keys (AOS_BLOBS_URL, AOS_BLOBS_ENDPOINT, AOS_BLOBS_ACCESS_KEY)."
