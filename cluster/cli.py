@@ -36,6 +36,7 @@ from cluster.console.commands.documents import (
     document_commands,
     export_command,
     extract_command,
+    ingest_command,
     language_commands,
     ocr_commands,
     review_commands,
@@ -52,7 +53,7 @@ app = typer.Typer(
     help="Documents go in, every page accounted for; cited answers come out.",
 )
 app.command()(document_commands.login)
-app.command()(document_commands.ingest)
+app.command()(ingest_command.ingest)
 app.command()(document_commands.search)
 app.command()(document_commands.ask)
 app.command()(why_command.why)

@@ -160,9 +160,9 @@ async def test_up_05_whoever_follows_the_job_is_told_of_the_file(
     assert row is not None
     event = row[0]
     assert event["event_type"] == "DocumentUploadedEvent" and event["job_id"] == done["ingestion_job_id"]
-    assert (event["document_key"], event["document_name"]) == (done["document_key"], "book.txt")
-    assert (event["content_type"], event["total_size_bytes"]) == ("text/plain", len(TEXT))
-    assert (event["chunking_strategy"], event["file_hash"]) == ("hierarchical", sha(TEXT))
+    assert (event["document_key"], event["name"]) == (done["document_key"], "book.txt")
+    assert (event["type"], event["size"]) == ("text/plain", len(TEXT))
+    assert (event["strategy"], event["hash"]) == ("hierarchical", f"sha256:{sha(TEXT)}")
     assert event["user_id"] and event["metadata"]["upload_session_id"] == made["upload_session_id"]
 
 

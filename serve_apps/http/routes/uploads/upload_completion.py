@@ -180,13 +180,12 @@ def _event(me: WorkspaceMember, session: UploadSession, new: NewUpload, whole: W
         "job_id": job,
         "document_id": new.document,
         "document_key": whole.location.removeprefix("blob:"),
-        "document_name": new.filename,
-        "content_type": session.content_type,
-        "total_size_bytes": session.total_bytes,
-        "file_hash": whole.file_hash,
-        "chunking_strategy": new.chunk_strategy,
+        "name": new.filename,
+        "type": session.content_type,
+        "size": session.total_bytes,
+        "hash": f"sha256:{whole.file_hash}",
+        "strategy": new.chunk_strategy,
         "user_id": me.user,
-        "workspace_id": me.workspace,
         "metadata": {"tags": list(new.tags), "description": new.description, "upload_session_id": session.id},
     }
 
