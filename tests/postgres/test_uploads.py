@@ -188,7 +188,7 @@ async def test_up_03_missing_chunks_are_named_and_the_upload_goes_on(client: htt
     refused = await complete(client, made, total_chunks=made["total_chunks"])
     assert refused.status_code == 409, refused.text
     wanted = list(range(3, made["total_chunks"] + 1))
-    assert f"Missing chunks: {wanted}" in refused.json()["error"]["message"]
+    assert f"Missing chunks: {wanted}" in refused.json()["detail"]
     told = await status(client, made)
     assert told["state"] == "failed" and told["reason"] == f"Missing chunks: {wanted}"
     other = await complete(client, made, total_chunks=1)

@@ -6,9 +6,9 @@ values (%(id)s, %(tenant)s, %(workspace)s, %(user)s, %(protocol)s, %(filename)s,
 
 -- hold_count: Count a person's unfinished uploads, one who counts at a time.
 select count(*) as open
-from (select pg_advisory_xact_lock(hashtextextended('aos.uploads.' || %(user)s::text, 0))) held,
+from (select pg_advisory_xact_lock(hashtextextended('aos.uploads.' || %(user)s::uuid::text, 0))) held,
      upload_sessions s
-where s.tenant_id = %(tenant)s and s.workspace_id = %(workspace)s and s.user_id = %(user)s
+where s.tenant_id = %(tenant)s and s.workspace_id = %(workspace)s and s.user_id = %(user)s::uuid
   and s.state in ('open', 'completing', 'failed') and s.expires_at > %(now)s
 
 -- show: An upload of one's own.
