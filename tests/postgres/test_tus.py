@@ -160,11 +160,14 @@ async def test_an_upload_that_is_ended_or_runs_out_leaves_nothing(
     assert ended.status_code == 204 and kept(tmp_path) == []
     assert (await client.head(url, headers=TUS)).status_code == 410
     with psycopg.connect(admin_dsn) as owner:
-        lines = owner.execute("select action from audit where tenant_id = %s", [office.scope.tenant]).fetchall()
+        lines = owner.execute(
+            "select action from audit where tenant_id = %s order by seq", [office.scope.tenant]
+        ).fetchall()
     assert [row[0] for row in lines if row[0].startswith("upload.")] == ["upload.initiate", "upload.abort"]
     other = await create(client)
     await append(client, other, 0, TEXT[:1500])
     clock.now += timedelta(seconds=3601)
+    client = await api.sign_in(office.emails[Role.DEVELOPER])
     assert (await append(client, other, 1500, TEXT[1500:])).status_code == 410
     parts = api.parts
     sweeper = UploadSweeper(parts.database, parts.blobs, parts.part_store, parts.uploads, clock)

@@ -15,8 +15,11 @@ import pytest
 pytest.importorskip("moto", reason="the extra `storage-tests` is not installed")
 pytest.importorskip("obstore")
 
+from cluster import doctor
 from cluster.basics.disk import DiskRoom, DiskUsage
 from cluster.basics.errors import DiskFull, NotFound
+from cluster.cli import run_command
+from cluster.console.findings import StatusColour
 from cluster.state.objects.bucket import Bucket, StorageUnavailable
 from cluster.state.objects.migration import BlobMigration, BucketSide, FolderSide, MigrationCount, MigrationJournal
 from configs.sections_blobs import BlobSettings
@@ -329,3 +332,38 @@ def test_the_settings_choose_the_store(s3: S3Server, tmp_path: Path) -> None:
     for wrong in ("http://x/y", "s3://", "s3://user:secret@b/x", "s3://b/../x", "bucket"):
         with pytest.raises(InvalidConfiguration):
             load_settings({**state, "AOS_BLOBS_URL": wrong})
+
+
+def test_the_doctor_tries_the_bucket(s3: S3Server, tmp_path: Path) -> None:
+    made, state = s3.settings(), {"AOS_STATE_DIR": str(tmp_path)}
+    assert doctor.run_probe("blobs", load_settings(state)) == []
+    environment = {**state, "AOS_BLOBS_ENDPOINT": s3.endpoint, "AOS_BLOBS_ACCESS_KEY": "k", "AOS_BLOBS_SECRET_KEY": "s"}
+    (well,) = doctor.run_probe("blobs", load_settings({**environment, "AOS_BLOBS_URL": str(made.url)}))
+    assert well.colour is StatusColour.GREEN and list(Bucket.of(made).below()) == []
+    (sick,) = doctor.run_probe("blobs", load_settings({**environment, "AOS_BLOBS_URL": "s3://not-there"}))
+    assert sick.colour is StatusColour.RED and "AOS_BLOBS_URL" in sick.fix
+
+
+def test_the_command_copies_counts_and_says_what_failed(
+    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, folder = s3.settings(), FolderBlobs(tmp_path / "blobs")
+    places = [put(folder, bytes([n]) * 100) for n in range(3)]
+    for name, value in (
+        ("AOS_STATE_DIR", str(tmp_path)),
+        ("AOS_BLOBS_ENDPOINT", s3.endpoint),
+        ("AOS_BLOBS_ACCESS_KEY", "k"),
+        ("AOS_BLOBS_SECRET_KEY", "s"),
+    ):
+        monkeypatch.setenv(name, value)
+    to = ["blobs", "migrate", "--to", str(made.url), "--json"]
+    assert run_command([*to, "--dry-run"]) == 0
+    assert json.loads(capsys.readouterr().out)["copied"] == 3 and list(Bucket.of(made).below()) == []
+    assert run_command(to) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["copied"], told["there"], told["failed"], told["copied_bytes"]) == (3, 0, {}, 300)
+    assert run_command(["blobs", "migrate", "--to", str(made.url)]) == 0
+    assert "3 are there already" in capsys.readouterr().out
+    assert read(bucket_blobs(made, tmp_path), places[2]) == b"\2" * 100
+    for wrong in (["--to", "folder"], ["--to", "http://x"], ["--to", str(made.url), "--from", str(made.url)]):
+        assert run_command(["blobs", "migrate", *wrong]) == 1

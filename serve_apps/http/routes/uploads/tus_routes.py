@@ -3,6 +3,7 @@
 import asyncio
 from base64 import b64decode
 from binascii import Error as NoBase64
+from datetime import UTC
 from email.utils import format_datetime
 from typing import Annotated, Final
 from uuid import UUID
@@ -116,7 +117,7 @@ async def tus_append(
     request: Request,
     me: Me,
     parts: Its,
-    upload_offset: Whole | None = None,
+    upload_offset: Annotated[int | None, Header(ge=0, le=2**50)] = None,
     tus_resumable: Version = "",
     upload_checksum: Annotated[str | None, Header(max_length=200, description="`sha256 <base64>`")] = None,
 ) -> Response:
@@ -180,7 +181,7 @@ def _metadata_of(header: str) -> dict[str, str]:
 
 
 def _expiry(session: UploadSession) -> dict[str, str]:
-    return {"Upload-Expires": format_datetime(session.expires_at, usegmt=True)}
+    return {"Upload-Expires": format_datetime(session.expires_at.astimezone(UTC), usegmt=True)}
 
 
 def _answer(status: int, headers: dict[str, str]) -> Response:
