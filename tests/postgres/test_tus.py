@@ -205,6 +205,9 @@ async def test_another_persons_upload_and_one_of_the_other_protocol_are_not_ther
         assert (await who.head(where, headers=TUS)).status_code == 404
         assert (await append(who, where, 0, b"x")).status_code == 404
         assert (await who.delete(where, headers=TUS)).status_code == 404
+    mine = url.rpartition("/")[2]
+    assert (await client.put(f"/api/uploads/{mine}/parts/1", content=b"x" * 1_000)).status_code == 404
+    assert (await client.get(f"/api/uploads/{mine}/parts")).status_code == 404
 
 
 async def test_what_cannot_be_taken_is_refused_before_a_byte(client: httpx.AsyncClient) -> None:

@@ -149,7 +149,8 @@ class UploadSessions(SqlStore, queries="upload_sessions.sql"):
     async def add(self, tx: Transaction, scope: Scope, new: UploadSession, most: int) -> None:
         """Announce one. Raises TooManyUploads: the person has `most` that have not ended."""
         keys = {**scope.keys, "user": new.user_id}
-        held = await tx.only(self._sql["hold_count"], **keys, now=new.created_at)
+        await tx.only(self._sql["lock"], user=new.user_id)
+        held = await tx.only(self._sql["count_open"], **keys, now=new.created_at)
         if held["open"] >= most:
             raise TooManyUploads(f"{held['open']} uploads have not ended")
         named = {name: getattr(new, name) for name in ("id", "protocol", "filename", "content_type", "total_bytes")}

@@ -4,12 +4,13 @@ insert into upload_sessions (id, tenant_id, workspace_id, user_id, protocol, fil
 values (%(id)s, %(tenant)s, %(workspace)s, %(user)s, %(protocol)s, %(filename)s, %(content_type)s, %(total_bytes)s,
     %(part_bytes)s, %(file_hash)s, %(options)s, %(created_at)s, %(expires_at)s)
 
--- hold_count: Count a person's unfinished uploads, one who counts at a time.
-select count(*) as open
-from (select pg_advisory_xact_lock(hashtextextended('aos.uploads.' || %(user)s::uuid::text, 0))) held,
-     upload_sessions s
-where s.tenant_id = %(tenant)s and s.workspace_id = %(workspace)s and s.user_id = %(user)s::uuid
-  and s.state in ('open', 'completing', 'failed') and s.expires_at > %(now)s
+-- lock: One who begins an upload at a time, for one person; counted is afterwards, in a statement that sees the others'.
+select pg_advisory_xact_lock(hashtextextended('aos.uploads.' || %(user)s::uuid::text, 0))
+
+-- count_open: A person's uploads that have not ended.
+select count(*) as open from upload_sessions
+where tenant_id = %(tenant)s and workspace_id = %(workspace)s and user_id = %(user)s
+  and state in ('open', 'completing', 'failed') and expires_at > %(now)s
 
 -- show: An upload of one's own.
 select * from upload_sessions

@@ -8,10 +8,11 @@ from hashlib import sha256
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from cluster.basics.errors import Invalid, Permanent, TooLarge
+from cluster.basics.errors import Invalid, NotFound, Permanent, TooLarge
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.limits.rules import LimitedResource
-from pipelines.documents.store.uploads.upload_sessions import UploadPart, UploadSession
+from pipelines.documents.store.blobs import Location
+from pipelines.documents.store.uploads.upload_sessions import UploadEnded, UploadPart, UploadSession
 from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 
@@ -91,7 +92,7 @@ async def take_part(
     size = session.part_size(number)
     await require_bytes(parts, me, size)
     body = CheckedBody(blocks, size, expected)
-    location = await parts.part_store.put(me.tenant, me.workspace, session.id, aiter(body))
+    location = await put_bytes(parts, me, session, aiter(body))
     part = UploadPart(number, location, size, body.sha256)
     try:
         await _note(parts, me, session, part)
@@ -99,6 +100,23 @@ async def take_part(
         await asyncio.shield(asyncio.to_thread(parts.part_store.delete, location))
         raise
     return part
+
+
+async def put_bytes(
+    parts: AppDependencies, me: WorkspaceMember, session: UploadSession, blocks: AsyncIterator[bytes]
+) -> Location:
+    """Store bytes of an upload. Raises UploadEnded: it was ended meanwhile, and its bytes were removed under this."""
+    try:
+        return await parts.part_store.put(me.tenant, me.workspace, session.id, blocks)
+    except FileNotFoundError as error:
+        raise UploadEnded(f"upload {session.id}") from error
+
+
+def require_parts(session: UploadSession) -> UploadSession:
+    """The session. Raises NotFound: it is of the other protocol."""
+    if session.protocol != "parts":
+        raise NotFound(f"upload {session.id}")
+    return session
 
 
 async def require_bytes(parts: AppDependencies, me: WorkspaceMember, size: int) -> None:

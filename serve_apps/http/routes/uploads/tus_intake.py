@@ -10,7 +10,7 @@ from cluster.basics.errors import NotFound, TooLarge
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.store.uploads.upload_sessions import MOST_PARTS, OffsetMismatch, UploadPart, UploadSession
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.routes.uploads.part_intake import PartCut, WrongChecksum, require_bytes
+from serve_apps.http.routes.uploads.part_intake import PartCut, WrongChecksum, put_bytes, require_bytes
 
 
 class ChecksumMismatch(WrongChecksum):
@@ -86,8 +86,7 @@ async def append_bytes(
         while await body.more():
             if count >= 2 * MOST_PARTS:
                 raise TooLarge("the upload came in too many pieces", fix="Send larger ones.")
-            put = parts.part_store.put
-            location = await put(me.tenant, me.workspace, session.id, body.piece(session.part_bytes))
+            location = await put_bytes(parts, me, session, body.piece(session.part_bytes))
             taken.append(UploadPart(count + 1, location, body.size, body.state.hexdigest()))
             count += 1
             if expected is None:

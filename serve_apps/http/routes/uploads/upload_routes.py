@@ -15,7 +15,7 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import Limit, Skip
 from serve_apps.http.routes.documents.accept_upload import check_options
 from serve_apps.http.routes.uploads.checksums import digest_of
-from serve_apps.http.routes.uploads.part_intake import body_of, take_part, take_receipt
+from serve_apps.http.routes.uploads.part_intake import body_of, require_parts, take_part, take_receipt
 from serve_apps.http.routes.uploads.upload_begin import ADDRESSES, begin_upload, part_addresses
 from serve_apps.http.routes.uploads.upload_completion import complete_upload
 from serve_apps.http.routes.uploads.upload_shapes import (
@@ -78,7 +78,7 @@ async def initiate_upload(body: UploadInitiation, me: Me, parts: Its) -> UploadI
 @router.post("/v1/documents/chunk-received", dependencies=[BUILD])
 async def chunk_received(body: PartReceipt, me: Me, parts: Its) -> PartAccepted:
     """Tell that a part was sent to its address. One that came through here is compared with what was sent."""
-    session = await parts.upload_sessions.require(me.scope, str(body.upload_session_id))
+    session = require_parts(await parts.upload_sessions.require(me.scope, str(body.upload_session_id)))
     part = await take_receipt(parts, me, session, body.chunk_number, body.size, body.chunk_hash)
     received, _ = await parts.upload_sessions.arrived(me.scope, session.id)
     return PartAccepted(
@@ -120,7 +120,7 @@ async def upload_addresses(
     count: Annotated[int, Query(ge=1, le=ADDRESSES)] = ADDRESSES,
 ) -> PartAddresses:
     """Where parts go from `first` on; addresses of the storage are signed anew."""
-    session = await parts.upload_sessions.require(me.scope, str(upload_id))
+    session = require_parts(await parts.upload_sessions.require(me.scope, str(upload_id)))
     session.require_alive(parts.clock())
     addresses, _ = await part_addresses(parts, me, session, first, count)
     return addresses
@@ -141,7 +141,7 @@ async def put_part(
     ] = None,
 ) -> PartAccepted:
     """Send a part: its bytes and nothing else. Sent again, it replaces what came before."""
-    session = await parts.upload_sessions.require(me.scope, str(upload_id))
+    session = require_parts(await parts.upload_sessions.require(me.scope, str(upload_id)))
     size = session.part_size(number)
     start = (number - 1) * session.part_bytes
     whole = f"bytes {start}-{start + size - 1}/"
