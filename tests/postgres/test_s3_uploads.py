@@ -12,14 +12,15 @@ import pytest
 pytest.importorskip("moto", reason="the extra `storage-tests` is not installed")
 pytest.importorskip("obstore")
 
-from cluster.basics.archive import FileBundle, pack_zip
 from cluster.basics.scope import Role
 from cluster.state.objects.bucket import Bucket
 from cluster.state.work.jobs import JobLane
 from configs.sections_blobs import BlobSettings
 from pipelines.documents.store.uploads.part_store import BucketParts
 from pipelines.documents.store.uploads.upload_sweep import UploadSweeper
+from tests.fakes.containers import OpeningReader, zip_bytes
 from tests.fakes.http import Api, Clock, Office, make_parts, serve
+from tests.fakes.ledger import bench
 from tests.fakes.s3 import S3Server, bucket_blobs, run_s3
 from tests.postgres.test_uploads import TEXT, begin, complete, pieces, sha, status
 
@@ -123,13 +124,11 @@ async def test_an_upload_and_an_archive_are_read_out_of_the_bucket(
     api: Api, client: httpx.AsyncClient, app_dsn: str, storage: BlobSettings, tmp_path: Path
 ) -> None:
     """The document, the members of an archive, their pictures and their deletion, as with a folder."""
-    from tests.fakes.ledger import bench
-
-    data = pack_zip(FileBundle("docs", {"a.txt": b"first of two", "in/b.txt": b"second of two"}))
+    data = zip_bytes({"a.txt": b"first of two", "in/b.txt": b"second of two"})
     sent = await client.post("/api/documents/upload", files={"file": ("docs.zip", data)})
     assert sent.status_code == 202, sent.text
     async with bench(app_dsn, tmp_path / "node") as node:
-        node.blobs = bucket_blobs(storage, tmp_path / "node")
+        node.blobs, node.reader = bucket_blobs(storage, tmp_path / "node"), OpeningReader()
         await node.run(JobLane.SMALL)
     listed = (await client.get("/api/documents/")).json()["items"]
     assert sorted((one["filename"], one["status"]) for one in listed) == [
@@ -138,9 +137,8 @@ async def test_an_upload_and_an_archive_are_read_out_of_the_bucket(
         ("docs.zip", "completed"),
     ]
     assert len(keys(storage)) == 3, "nothing staged is left"
-    operator = client
     ids = {one["filename"]: one["id"] for one in listed}
-    picture = await operator.get(f"/api/documents/{ids['a.txt']}/pages/1/image")
+    picture = await client.get(f"/api/documents/{ids['a.txt']}/pages/1/image")
     assert picture.status_code == 200, picture.text
     again = await client.post(f"/api/documents/{ids['docs.zip']}/process", json={})
     assert again.status_code == 202, again.text

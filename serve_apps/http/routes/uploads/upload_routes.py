@@ -28,7 +28,7 @@ from serve_apps.http.routes.uploads.upload_shapes import (
     UploadInitiation,
     UploadLines,
     UploadStatus,
-    WholeFile,
+    WholeUploadHash,
     line_of,
     status_of,
 )
@@ -161,7 +161,7 @@ async def put_part(
 
 
 @router.post("/api/uploads/{upload_id}/complete", status_code=202, dependencies=[BUILD])
-async def complete(upload_id: UUID, body: WholeFile, me: Me, parts: Its) -> UploadCompleted:
+async def complete(upload_id: UUID, body: WholeUploadHash, me: Me, parts: Its) -> UploadCompleted:
     """As /v1/documents/complete-upload."""
     return await _complete(parts, me, upload_id, body.total_chunks, body.file_hash)
 

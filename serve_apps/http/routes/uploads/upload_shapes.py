@@ -85,7 +85,7 @@ class UploadCompletion(RequestBody):
     file_hash: Sha256 | None = None
 
 
-class WholeFile(RequestBody):
+class WholeUploadHash(RequestBody):
     """As in UploadCompletion."""
 
     total_chunks: PartNumber | None = None
