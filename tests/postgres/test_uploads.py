@@ -93,7 +93,7 @@ def parts_kept(tmp_path: Path) -> list[Path]:
 
 
 async def test_up_01_an_upload_begins_with_addresses_of_its_parts_and_an_end(client: httpx.AsyncClient) -> None:
-    """UP-01: parts of one size, an hour to send them; as many addresses as there are parts, each below its session."""
+    """UP-01, GW-20: parts of one size, an hour to send them, as many addresses as there are parts."""
     made = await begin(client)
     count = -(-len(TEXT) // PART)
     assert (made["chunk_size"], made["total_chunks"], made["expires_in"]) == (PART, count, 3600)
