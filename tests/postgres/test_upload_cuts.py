@@ -14,7 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
+from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
+from cluster.console.api import ApiClient
+from cluster.console.file_upload import FileUploader, UploadChoices
+from cluster.console.login_tokens import CredentialsFile
 from tests.bench.upload_memory import part_of
 from tests.fakes.http import PASSWORD, Office
 
@@ -171,3 +175,33 @@ def test_a_connection_that_breaks_loses_a_part_and_of_tus_next_to_nothing(
         assert rest.headers["AOS-Document-Id"] and rest.headers["Upload-Offset"] == str(len(DATA))
     assert hashlib.sha256(kept(folder)[0].read_bytes()).digest() == hashlib.sha256(DATA).digest()
     assert len(kept(folder)) == 1
+
+
+def sender(gateway: Gateway, folder: Path, told: list[str]) -> FileUploader:
+    client = ApiClient(gateway.url, gateway.token, CredentialsFile(folder / "none.json"), lambda seconds: None)
+    return FileUploader(client, UploadChoices(), told.append, whole=MIB)
+
+
+def test_the_command_line_goes_on_where_a_kill_has_ended_it(
+    app_dsn: str, office: Office, folder: Path, tmp_path: Path
+) -> None:
+    file, told = tmp_path / "long.txt", list[str]()
+    file.write_bytes(DATA)
+    with running(app_dsn, folder, office) as gateway:
+
+        def kill(line: str) -> None:
+            told.append(line)
+            gateway.process.kill()
+            gateway.process.wait()
+
+        cut = FileUploader(sender(gateway, tmp_path, told)._api, UploadChoices(), kill, whole=MIB)
+        with pytest.raises(Unavailable):
+            cut.send(file)
+        assert told == ["long.txt: 1 of 3 parts"]
+    told.clear()
+    with running(app_dsn, folder, office) as gateway:
+        done = sender(gateway, tmp_path, told).send(file)
+        assert told == ["long.txt: goes on", "long.txt: 2 of 3 parts", "long.txt: 3 of 3 parts"]
+        shown = gateway.ask("GET", f"/api/documents/{done['document_id']}").json()
+        assert (shown["filename"], done["status"]) == ("long.txt", "queued")
+    assert [path.read_bytes() == DATA for path in kept(folder)] == [True]
