@@ -142,3 +142,22 @@ async def test_an_upload_and_an_archive_are_read_out_of_the_bucket(
     assert picture.status_code == 200, picture.text
     again = await client.post(f"/api/documents/{ids['docs.zip']}/process", json={})
     assert again.status_code == 202, again.text
+
+
+async def test_a_storage_that_goes_away_is_named_and_the_upload_waits(
+    app_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    with run_s3() as server:
+        settings = server.settings()
+        stores = {"blobs": bucket_blobs(settings, tmp_path), "part_store": BucketParts(Bucket.of(settings))}
+    async with serve(replace(make_parts(app_dsn, tmp_path), **stores)) as api:  # it has ended by now
+        client = await api.sign_in(office.emails[Role.DEVELOPER])
+        client.timeout = httpx.Timeout(60)
+        made = await begin(client)
+        sent = await client.put(f"/api/uploads/{made['upload_session_id']}/parts/1", content=pieces(TEXT)[0])
+        assert (sent.status_code, sent.json()["code"]) == (503, "storage_unavailable"), sent.text
+        assert "AOS_BLOBS_URL" in sent.json()["fix"] and "test-secret" not in sent.text
+        whole = await client.post("/api/documents/upload", files={"file": ("a.txt", b"some text")})
+        assert whole.status_code == 503, whole.text
+        assert (await status(client, made))["state"] == "open"
+        assert (await client.get("/api/documents/")).json()["total"] == 0
