@@ -13,6 +13,7 @@ from cluster.basics.errors import AosError
 from cluster.console import api
 from cluster.console.commands import (
     audit_commands,
+    blob_commands,
     chat_command,
     connection_commands,
     credential_commands,
@@ -36,6 +37,7 @@ from cluster.console.commands.documents import (
     document_commands,
     export_command,
     extract_command,
+    ingest_command,
     language_commands,
     ocr_commands,
     review_commands,
@@ -54,7 +56,7 @@ app = typer.Typer(
     help="Documents go in, every page accounted for; cited answers come out.",
 )
 app.command()(document_commands.login)
-app.command()(document_commands.ingest)
+app.command()(ingest_command.ingest)
 app.command()(document_commands.search)
 app.command()(document_commands.ask)
 app.command()(why_command.why)
@@ -82,6 +84,7 @@ app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
 app.add_typer(audit_commands.audit, name="audit")
 app.add_typer(auth_commands.auth, name="auth")
+app.add_typer(blob_commands.blobs, name="blobs")
 app.add_typer(group_commands.groups, name="groups")
 app.add_typer(limit_commands.limits, name="limits")
 app.add_typer(governance_commands.governance, name="governance")

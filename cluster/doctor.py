@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import psutil
@@ -27,6 +28,7 @@ from cluster.free_ports import QUIET_PORTS
 from cluster.models.reranking.configured_model import DEFAULT, model_of
 from cluster.state import supervised
 from cluster.state.db import embedded
+from cluster.state.objects.bucket import Bucket
 from configs.keys import setting_keys, value_of
 from configs.sections import Settings
 
@@ -220,6 +222,17 @@ def disk_finding(room: DiskRoom) -> HealthFinding:
     return HealthFinding("disk", YELLOW if low else GREEN, detail, "Free some space." if low else "")
 
 
+def _probe_blobs(settings: Settings) -> Iterable[HealthFinding]:
+    if settings.blobs.url is None:
+        return
+    bucket, key = Bucket.of(settings.blobs), f"doctor/{uuid4().hex}"
+    bucket.put_blocks(key, iter([b"a sign of life"]))
+    there = bucket.facts(key) is not None
+    bucket.delete([key])
+    detail = f"{settings.blobs.url} takes and gives" if there else f"{settings.blobs.url} does not have what it took"
+    yield HealthFinding("blobs", GREEN if there else RED, detail, "" if there else "See to the storage.")
+
+
 def _probe_certificate(settings: Settings) -> Iterable[HealthFinding]:
     if settings.http.tls_certificate is not None:
         yield certificate_finding(settings.http.tls_certificate, datetime.now(UTC))
@@ -309,6 +322,7 @@ PROBES: dict[str, Probe] = {
     "models": _probe_models,
     "llm": _probe_llm,
     "disk": _probe_disk,
+    "blobs": _probe_blobs,
     "certificate": _probe_certificate,
     "sockets": _probe_sockets,
     "ports": _probe_ports,

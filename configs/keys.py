@@ -41,6 +41,7 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "redis": (Part.WHOLE,),
     "console": (Part.CONSOLE,),
     "disk": (Part.GATEWAY, Part.WORKER),
+    "blobs": (Part.GATEWAY, Part.WORKER),
     "ocr": (Part.GATEWAY, Part.WORKER),
     "vision": (Part.WORKER,),
     "vision.connection": (Part.GATEWAY, Part.WORKER),
@@ -87,6 +88,7 @@ _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
     "schedules": ("poll_seconds", "at_once", "seconds"),
     "academy": ("pass_mark", "questions_at_once"),
     "models": ("connect_seconds", "probe_seconds"),
+    "uploads": ("part_bytes", "max_bytes", "session_seconds", "sessions", "sweep_seconds"),
     "http": ("max_upload_bytes", "max_body_bytes", "search_seconds", "ask_seconds"),
 }  # fmt: skip
 LIVE: Mapping[str, tuple[Part, ...]] = {"log_level": (Part.GATEWAY, Part.WORKER)} | {
@@ -110,6 +112,7 @@ _FIXED: Mapping[str, str] = {
     "skills": _MACHINE,
     "sandbox.imports": _MACHINE,
     "sandbox.untrusted_without": _MACHINE,
+    "blobs": "bytes are moved by `aos blobs migrate`, never by a row: set it in a file or the environment",
     "ocr.easyocr_models": _MACHINE,
     "ocr.tesseract_data": _MACHINE,
     "vllm": "vLLM runs in an environment of its own, which cannot ask Postgres: set it in a file or the environment",

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
 from configs.sections_audit import AuditSettings
+from configs.sections_blobs import BlobSettings, UploadSettings
 from configs.sections_events import EventStreamSettings, WebhookSettings
 from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
@@ -328,6 +329,8 @@ class Settings(Section):
     limits: LimitSettings = LimitSettings()
     console: ConsoleSettings = ConsoleSettings()
     disk: DiskSettings = DiskSettings()
+    blobs: BlobSettings = BlobSettings()
+    uploads: UploadSettings = UploadSettings()
     ocr: OcrSettings = OcrSettings()
     vision: VisionSettings = VisionSettings()
     read: ReadSettings = ReadSettings()

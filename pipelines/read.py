@@ -23,6 +23,7 @@ from pipelines.documents.index.generations import BrokenVectors
 from pipelines.documents.ingest.backpressure import reader_count
 from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
 from pipelines.documents.ingest.stages import FileTask, SurveyResult, survey_file
+from pipelines.documents.store.choose_store import open_blobs
 
 # A pool's actors import for seconds before a line of ours runs, while somebody waits for an answer: they start in the
 # kernel's idle class already, where it is not refused. A node that names no Python has it where this one does.
@@ -37,25 +38,26 @@ def be_a_reader(settings: Settings) -> None:
 
 
 class _BulkActor:
-    """Has a reader of documents, and the settings that its worker has."""
+    """Has a reader of documents, the files it reads, and the settings that its worker has."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         settings = load_settings(rows=given)
         be_a_reader(settings)
         priority = ProcessPriority.IDLE if settings.read.idle else ProcessPriority.NORMAL
         self._reader = DocumentReader(settings.read, settings.ocr, priority=priority)
+        self._files = open_blobs(settings)
 
 
 class _Survey(_BulkActor):
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
-        found = [rows.of_surveyed(survey_file(self._reader, rows.to_task(row))) for row in batch.to_pylist()]
-        yield pa.Table.from_pylist(found)
+        tasks = (rows.to_task(row) for row in batch.to_pylist())
+        yield pa.Table.from_pylist([rows.of_surveyed(survey_file(self._reader, task, self._files)) for task in tasks])
 
 
 class _Read(_BulkActor):
     def __call__(self, batch: pa.Table) -> Iterator[pa.Table]:
         for row in batch.to_pylist():
-            pages = [rows.of_read(page) for page in read_slice(self._reader, rows.to_slice(row))]
+            pages = [rows.of_read(page) for page in read_slice(self._reader, rows.to_slice(row), self._files)]
             yield pa.Table.from_pylist(pages)
 
 

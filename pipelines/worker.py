@@ -55,7 +55,7 @@ from pipelines.documents.ingest.vision_wiring import vision_step
 from pipelines.documents.privacy.log_lines import mask_log_lines
 from pipelines.documents.privacy.policy_rules import read_governance
 from pipelines.documents.privacy.policy_store import PolicyStore
-from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.choose_store import open_blobs
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
 
@@ -154,21 +154,22 @@ class Worker:
 
     def _build_loop(self, database: Database, embedder: Embedder, lane: JobLane, at: int) -> JobLoop:
         settings, store, jobs = self._settings, self._document_store(database), JobLedger(database)
+        room = DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING)
+        blobs = open_blobs(settings, room)
         reader = reader_of(lane, settings, self._pace)
         self._readers.append(reader)
         tokens = chunk_token_ends(settings.chunk, settings.embedding)
         model_lane = EmbeddingLane.QUESTION if lane is JobLane.SMALL else EmbeddingLane.BULK
-        here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens))
+        here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens), blobs)
         held, crowd = None, None
         if lane is JobLane.BULK and settings.read.idle and settings.read.floor > 0:
             share = share_of_a_core(settings.read, os.cpu_count() or 1)
             pulses = DocumentReader(settings.read, settings.ocr, share=share)
             self._readers.append(pulses)
-            held = HereStages(pulses, VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens))
+            indexer = VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens)
+            held = HereStages(pulses, indexer, blobs)
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
         generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
-        room = DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING)
-        blobs = FolderBlobs(settings.state_dir / "blobs", room)
         runner = IngestionRunner(
             jobs,
             store,

@@ -61,6 +61,15 @@ BEHAVIOURS = {
     ),
     "Entities and their relations are extracted by rules": "pipelines/documents/graph/rules.py::EntityRules",
     "Uploaded bytes are kept in a store with keys by tenant": "pipelines/documents/store/blobs.py::BlobStore",
+    "Uploads can be kept in S3": "pipelines/documents/store/s3_blobs.py::BucketBlobs",
+    "Readers get local copies of what is kept elsewhere": "pipelines/documents/store/file_cache.py::FileCache",
+    "An upload in parts goes on after a cut": ("pipelines/documents/store/uploads/upload_sessions.py::UploadSessions"),
+    "Parts of uploads that nobody goes on with are removed": (
+        "pipelines/documents/store/uploads/upload_sweep.py::UploadSweeper"
+    ),
+    "The parts of an upload are compared and put together": (
+        "serve_apps/http/routes/uploads/upload_completion.py::UploadAssembly"
+    ),
     "Documents are linked to agents": "pipelines/documents/store/agent_links.py::AgentLinks",
     "Agents are listed, made, changed and deleted, and found by id or name": "cluster/state/agent_store.py::AgentStore",
     "Keyword and vector rankings are fused (reciprocal rank fusion)": "serve_apps/retrieval/search/fuse.py::RankFusion",

@@ -25,9 +25,9 @@ class KeyRefused(Forbidden):
 class EventPlace:
     """Where an event's bytes are; `origin` names the document in its workspace, `scanned` in a folder left in place."""
 
-    path: Path
     location: Location
     origin: str
+    name: str
     scanned: bool
 
 
@@ -43,7 +43,7 @@ def find_place(blobs: BlobStore, base: Path | None, scope: Scope, key: str) -> E
             raise KeyRefused("there is no folder that may be scanned")
         path = _confined(base, key.removeprefix(FILE))
         place = location_of(path)
-        return EventPlace(path, place, place, scanned=True)
+        return EventPlace(place, place, path.name, scanned=True)
     own = f"{scope.tenant}/{scope.workspace}"
     if key.startswith(BLOB) and not key.startswith(f"{BLOB}{own}/"):
         raise KeyRefused(f"{key[:200]} is of another workspace")
@@ -52,10 +52,18 @@ def find_place(blobs: BlobStore, base: Path | None, scope: Scope, key: str) -> E
     if ":" in parts[0] or len(parts) < 2 or parts[0] in OURS or any(part in ("", ".", "..") for part in parts):
         raise KeyRefused(f"{key[:200]} is no key of this workspace below a folder")
     location = Location(f"{BLOB}{own}/{rest}")
-    folder = blobs.path(Location(f"{BLOB}{own}"))
-    if _confined(folder, rest) != folder.resolve() / rest:
+    if blobs.size(location) is None:
+        raise NotFound("there is no such file", fix="Upload it before the event is sent.")
+    return EventPlace(location, f"upload:events/{rest}", parts[-1], scanned=False)
+
+
+def require_unlinked(path: Path, place: EventPlace) -> None:
+    """Raises KeyRefused where the file of a key, or a folder of it, is a link: it may lead to another workspace."""
+    steps = place.location.removeprefix(BLOB).split("/")
+    if place.scanned or path.parts[-len(steps) :] != tuple(steps):  # looked at already; a copy out of a bucket
+        return
+    if any(one.is_symlink() for one in (path, *path.parents[: len(steps) - 1])):
         raise KeyRefused("the key leads elsewhere by a link")
-    return EventPlace(blobs.path(location), location, f"upload:events/{rest}", scanned=False)
 
 
 def _confined(base: Path, path: str) -> Path:

@@ -23,7 +23,7 @@ from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.store.chunk_strategies import ChunkStrategies
 from pipelines.documents.store.library import DocumentLibrary, NewUpload
 from pipelines.documents.store.page_quota import OverQuota, pages_left
-from serve_apps.events.event_places import EventPlace, KeyRefused, find_place
+from serve_apps.events.event_places import EventPlace, KeyRefused, find_place, require_unlinked
 from serve_apps.events.uploaded_event import DocumentUploaded, EventRefused, TakenEvent
 
 BUILDERS = frozenset(Role) - {Role.VIEWER}
@@ -114,20 +114,15 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
         place = find_place(self._parts.blobs, self._base, member.scope, event.document_key)
         if place.scanned and member.role not in SCANNERS:
             raise KeyRefused("files of a folder are for operators and administrators, as scans are")
-        filename = event.name or place.path.name.encode("utf-8", "backslashreplace").decode()
+        filename = event.name or place.name.encode("utf-8", "backslashreplace").decode()
         try:
-            size = place.path.stat().st_size
-            if event.size is not None and event.size != size:
-                raise EventRefused(f"the file has {size} bytes, and the event says {event.size}")
-            file_hash = hash_file(place.path) if event.sha256 or size <= MOST_HASHED else None
-            if event.sha256 is not None and event.sha256 != file_hash:
-                raise EventRefused("the file has another SHA-256 than the event says")
-            kind = sniff_kind(place.path, filename)
+            with self._parts.blobs.open_local(place.location) as path:
+                require_unlinked(path, place)
+                return _looked_at(path, place, filename, event)
         except Unreadable as error:
             raise EventRefused(f"the file cannot be read: {error}") from error
         except OSError as error:
             raise EventRefused(f"the file cannot be read: {error.strerror}") from error
-        return LookedAtFile(place, filename, str(kind), size, file_hash)
 
     async def _accept(
         self, tx: Transaction, member: WorkspaceMember, event: DocumentUploaded, file: LookedAtFile
@@ -154,6 +149,16 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
         unit = WorkUnit(place.origin, place.origin, payload=where)
         await parts.jobs.expect(tx, waiting, SURVEY, [unit])
         return document, job.job
+
+
+def _looked_at(path: Path, place: EventPlace, filename: str, event: DocumentUploaded) -> LookedAtFile:
+    size = path.stat().st_size
+    if event.size is not None and event.size != size:
+        raise EventRefused(f"the file has {size} bytes, and the event says {event.size}")
+    file_hash = hash_file(path) if event.sha256 or size <= MOST_HASHED else None
+    if event.sha256 is not None and event.sha256 != file_hash:
+        raise EventRefused("the file has another SHA-256 than the event says")
+    return LookedAtFile(place, filename, str(sniff_kind(path, filename)), size, file_hash)
 
 
 def _caller(member: WorkspaceMember) -> LimitedCaller:

@@ -104,5 +104,5 @@ class ErasureProbe:
         contents = {str(one["sha256"]): int(one["bytes"]) for one in case.content}
         copies = await asyncio.to_thread(self._blobs.copies, scope.tenant, scope.workspace, contents)
         known = [Location(one) for one in case.files]
-        there = [one for one in known if await asyncio.to_thread(self._blobs.path(one).exists)]
+        there = [one for one in known if await asyncio.to_thread(self._blobs.size, one) is not None]
         return sorted({*copies, *there} - kept)

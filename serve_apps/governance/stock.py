@@ -98,6 +98,7 @@ RECORDS: Final[tuple[RecordPlace, ...]] = (
     RecordPlace("source_items", ("source_id", "item_id"), ("path", "rights", "error"), Remedy.REDACT),
     RecordPlace("outbox", ("id",), ("payload",), Remedy.DELETE),
     RecordPlace("schedule_runs", ("id",), ("error",), Remedy.REDACT),
+    RecordPlace("upload_sessions", ("id",), ("filename", "options", "reason", "document_id"), Remedy.DELETE),
 )
 
 # What people wrote for the product may quote a document: a person has to look at it.
@@ -129,6 +130,7 @@ STOCK: Final = MappingProxyType(
         **_entries(Holding.RECORD, "run_secrets"),  # sealed; they go with their run
         **_entries(Holding.RECORD, "golden_questions", "golden_runs", "jobs", "sources", people=("created_by",)),
         **_entries(Holding.RECORD, "generation_builds", people=("forced_by",)),
+        **_entries(Holding.RECORD, "upload_sessions", people=("user_id",)),
         **_entries(Holding.RECORD, "academy_enrolments", people=("enrolled_by",)),
         **_entries(Holding.RECORD, "academy_reports", people=("asked_by",)),
         **_entries(Holding.RECORD, "approvals", people=("reviewer",)),
@@ -162,6 +164,7 @@ STOCK: Final = MappingProxyType(
             "freed_blobs",  # keys of files that nobody has any more
             "provider_logouts",  # what a provider calls sessions and people, for an hour
             *("webhook_deliveries", "event_receipts"),
+            "upload_parts",  # numbers and checksums; they go with their session
             "resource_usage",  # a tenant's use does not shrink when somebody goes, whose id leads nowhere then
         ),
     }
@@ -202,5 +205,10 @@ OUTSIDE: Final = (
         "file of an audit sink (AOS_AUDIT sinks of kind file)",
         "a copy of the trail that was sent: nothing is taken out; whoever keeps it deletes or rotates its JSONL files",
     ),
-    OutsidePlace("folder blobs/<tenant>/<workspace>", "uploads, members and staging copies with the erased bytes"),
+    OutsidePlace(
+        "folder blobs/<tenant>/<workspace>, or those keys of the bucket (AOS_BLOBS_URL)",
+        "uploads, members and staging copies with the erased bytes",
+    ),
+    OutsidePlace("folder blobs/uploads/<tenant>/<workspace>, or those keys", "parts of uploads; they go when it ends"),
+    OutsidePlace("folder blob_cache of each node", "copies of what is in the bucket, unused for an hour at most"),
 )

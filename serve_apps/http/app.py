@@ -8,6 +8,8 @@ from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
 from configs.sections import HttpSettings
+from configs.sections_blobs import UploadSettings
+from pipelines.documents.store.uploads.upload_sessions import part_size_of
 from serve_apps.http import problems, swagger
 from serve_apps.http.auth import login_routes, provider_test_routes
 from serve_apps.http.auth.ldap import directory_routes
@@ -71,6 +73,7 @@ from serve_apps.http.routes.operations import (
 from serve_apps.http.routes.review import review_routes
 from serve_apps.http.routes.scans import ocr_languages, scanning
 from serve_apps.http.routes.sources import cloud_sync, sources
+from serve_apps.http.routes.uploads import tus_routes, upload_routes
 from serve_apps.http.scim import discovery_routes, group_routes, search_routes, user_routes
 from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.streams import websocket
@@ -98,6 +101,8 @@ _ROUTES = (
         chunking,
         answers,
         ingest,
+        tus_routes,
+        upload_routes,
         reprocess,
         scanning,
         exports,
@@ -118,7 +123,11 @@ _ROUTES = (
 ROUTERS: tuple[APIRouter, ...] = tuple(module.router for module in _ROUTES)
 # What takes a file.
 UPLOADS = re.compile(r"/api/(documents/upload|skills/import-package|(universal-)?agents/[^/]+/import-skill-pack)")
+PARTS = re.compile(r"/api/uploads/[^/]+/parts/\d+")
+TUS = re.compile(r"/api/uploads/tus/[^/]+")
 MULTIPART_ROOM = 64 * 1024  # headers and the other fields of an upload
+
+HEADERS = ("Authorization", "Content-Type", "Content-Digest", "Idempotency-Key", "Last-Event-ID", "X-Workspace")
 
 DESCRIPTION = """Documents of any kind go in, every page accounted for; cited answers come out.
 
@@ -153,13 +162,14 @@ def create_app(parts: AppDependencies) -> FastAPI:
     app.router.routes.extend(route for router in ROUTERS for route in router.routes)
     problems.install_error_handlers(app)
     swagger.install_docs_page(app)
-    app.add_middleware(BodyLimit, limit_of=_body_limits(parts.http))
+    app.add_middleware(BodyLimit, limit_of=_body_limits(parts.http, parts.uploads))
     if parts.http.cors_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(parts.http.cors_origins),
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Workspace"],
+            allow_headers=[*HEADERS, *tus_routes.REQUEST_HEADERS],
+            expose_headers=list(tus_routes.ANSWER_HEADERS),
         )
     app.add_middleware(TracingMiddleware, telemetry=parts.telemetry)
     app.add_middleware(SecurityHeaders)
@@ -167,10 +177,14 @@ def create_app(parts: AppDependencies) -> FastAPI:
     return app
 
 
-def _body_limits(settings: HttpSettings) -> Callable[[str], int]:
+def _body_limits(settings: HttpSettings, uploads: UploadSettings) -> Callable[[str], int]:
     def limit_of(path: str) -> int:
         if UPLOADS.fullmatch(path):
             return settings.max_upload_bytes + MULTIPART_ROOM
+        if PARTS.fullmatch(path):
+            return part_size_of(uploads.max_bytes, uploads.part_bytes)
+        if TUS.fullmatch(path):  # it goes to the store as it comes
+            return uploads.max_bytes
         return settings.max_body_bytes
 
     return limit_of

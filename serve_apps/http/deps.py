@@ -29,6 +29,7 @@ from cluster.state.work.jobs import JobLedger
 from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.schedules import ScheduleStore
 from configs.sections import AgentSettings, ChunkSettings, HttpSettings, OcrSettings, ReadSettings
+from configs.sections_blobs import UploadSettings
 from configs.sections_reading import VisionSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.graph.browse import KnowledgeGraph
@@ -36,6 +37,8 @@ from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.store.uploads.part_store import PartStore
+from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 from pipelines.documents.sync.source_parts import SourceParts
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.approval import ApprovalPolicy
@@ -120,6 +123,8 @@ class AppDependencies:
     agent_store: AgentStore
     links: AgentLinks
     blobs: BlobStore
+    part_store: PartStore
+    upload_sessions: UploadSessions
     search: PassageSearch
     answerer: AnswerPort
     cache: CachePort
@@ -167,6 +172,7 @@ class AppDependencies:
     extract_admission: AdmissionQueue
     operating: OperatorDependencies
     http: HttpSettings
+    uploads: UploadSettings
     read: ReadSettings
     ocr: OcrSettings
     vision: VisionSettings

@@ -34,8 +34,11 @@ from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
 from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.store.agent_links import AgentLinks
-from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.blobs import BlobStore
+from pipelines.documents.store.choose_store import open_blobs, open_parts
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.store.uploads.upload_sessions import UploadSessions
+from pipelines.documents.store.uploads.upload_sweep import UploadSweeper
 from pipelines.documents.sync.source_parts import SourceParts
 from pipelines.documents.sync.sync_wiring import source_opener
 from serve_apps.agents import approval
@@ -67,7 +70,8 @@ from serve_apps.wiring.agents import CONFIGS, Container, TurnRuntime, build_cont
 from serve_apps.wiring.audit_collectors import build_audit_exporter
 from serve_apps.wiring.events import build_event_intake, build_event_stream, build_webhook_sender
 
-_SECTIONS = ("http", "read", "ocr", "vision", "chunk", "embedding", "agents")  # of the settings, handed on as they are
+# Of the settings, handed on as they are.
+_SECTIONS = ("http", "uploads", "read", "ocr", "vision", "chunk", "embedding", "agents")
 
 
 def build_app_dependencies(
@@ -93,7 +97,9 @@ def build_app_dependencies(
     pictures = OneByOne(DocumentReader(settings.read, settings.ocr))
     golden = GoldenSets(base.database)
     golden_runs = _golden_runs(base, golden)
-    blobs = uploads_of(settings)
+    room = DiskRoom(settings.state_dir / "blobs", settings.disk.free_bytes, settings.disk.free_percent)
+    blobs, part_store = open_blobs(settings, room), open_parts(settings, room)
+    sweeper = UploadSweeper(base.database, blobs, part_store, settings.uploads, lambda: datetime.now(UTC))
     exporter = build_audit_exporter(settings.audit, base.database)
     governance = _governance_parts(settings, base, blobs)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
@@ -103,7 +109,7 @@ def build_app_dependencies(
     # What goes on by itself in this process.
     going = (
         *(golden_runs, exporter, governance["retention"], classifying),
-        *(sources.clock(base.database), events["webhooks"], events["event_stream"]),
+        *(sources.clock(base.database), events["webhooks"], events["event_stream"], sweeper),
     )
     return AppDependencies(
         **_database_parts(base.database),
@@ -111,6 +117,7 @@ def build_app_dependencies(
         **_shared_parts(base),
         blobs=blobs,
         sources=sources,
+        part_store=part_store,
         **governance,
         **events,
         exporter=exporter,
@@ -183,13 +190,7 @@ def _operator_dependencies(base: Container, cluster: ClusterView | None) -> Oper
     return OperatorDependencies(base.upkeep, restarts, system, cluster or NoCluster())
 
 
-def uploads_of(settings: Settings) -> FolderBlobs:
-    """The blob store of uploads, which refuses when the disk has no room."""
-    place = settings.state_dir / "blobs"
-    return FolderBlobs(place, DiskRoom(place, settings.disk.free_bytes, settings.disk.free_percent))
-
-
-def _governance_parts(settings: Settings, base: Container, blobs: FolderBlobs) -> dict[str, Any]:
+def _governance_parts(settings: Settings, base: Container, blobs: BlobStore) -> dict[str, Any]:
     """Erasures, holds and retention."""
     signer, rules = ReceiptSigner.kept_in(settings.state_dir), RetentionRules(base.database, settings.retention)
     every = timedelta(minutes=settings.retention.every_minutes)
@@ -202,7 +203,7 @@ def _governance_parts(settings: Settings, base: Container, blobs: FolderBlobs) -
     }
 
 
-def _event_parts(settings: Settings, base: Container, blobs: FolderBlobs) -> dict[str, Any]:
+def _event_parts(settings: Settings, base: Container, blobs: BlobStore) -> dict[str, Any]:
     """Events that go out, and those that come in."""
     intake = build_event_intake(settings, base.database, blobs, base.limits, base.audit)
     return {
@@ -222,6 +223,7 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "external": ExternalAccountStore(database),
         "account_links": AccountLinkStore(database),
         "library": DocumentLibrary(database),
+        "upload_sessions": UploadSessions(database),
         "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),
         "answers": StoredAnswers(database),

@@ -45,8 +45,8 @@ def serve_api(answers: dict[str, Any]) -> Iterator[ApiServer]:
         def _answer(self) -> None:
             size = int(self.headers.get("Content-Length") or 0)
             sent = self.rfile.read(size)
-            files = self.headers.get("Content-Type", "").startswith("multipart/")
-            body = sent if files else json.loads(sent) if size else None
+            kind = self.headers.get("Content-Type", "")  # a body without one is bytes
+            body = (sent if kind.startswith("multipart/") or not kind else json.loads(sent)) if size else None
             fake.calls.append(Call(self.command, self.path, dict(self.headers), body))
             if fake.breaks:
                 fake.breaks -= 1

@@ -56,6 +56,7 @@ from configs.sections import (
     OcrSettings,
     ReadSettings,
 )
+from configs.sections_blobs import UploadSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
@@ -71,6 +72,8 @@ from pipelines.documents.sources.sniff import Kind
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.library import DocumentLibrary
+from pipelines.documents.store.uploads.part_store import FolderParts
+from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 from pipelines.documents.sync.source_opener import SourceOpener
 from pipelines.documents.sync.source_parts import SourceParts
 from serve_apps.agents.academy.school import Academy
@@ -276,6 +279,8 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         agent_store=AgentStore(database, standing_assistant(AuditLog(database))),
         links=AgentLinks(database),
         blobs=FolderBlobs(folder / "blobs"),
+        part_store=FolderParts(folder / "blobs"),
+        upload_sessions=UploadSessions(database),
         erasure=DataEraser(database, FolderBlobs(folder / "blobs"), None),
         erasures=DataErasure(
             database, FolderBlobs(folder / "blobs"), None, ReceiptSigner.kept_in(folder / "keys"), moment
@@ -334,6 +339,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
             NoCluster(),
         ),
         http=HttpSettings(max_upload_bytes=200_000, max_body_bytes=100_000),
+        uploads=UploadSettings(part_bytes=1_000, max_bytes=1_000_000, sessions=50),
         ocr=OcrSettings(),
         vision=VisionSettings(),
         read=ReadSettings(nfs_base_path=str(folder / "scans")),

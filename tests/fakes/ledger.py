@@ -109,7 +109,7 @@ class Bench:
         return IndexSwitchover(self.database)
 
     def here(self) -> HereStages:
-        return HereStages(self.reader, self.indexer())
+        return HereStages(self.reader, self.indexer(), self.blobs)
 
     def indexer(self) -> VersionIndexer:
         return VersionIndexer(self.store, self.embedder, self.chunk, ModelLane.BULK, sleep=self.sleep)

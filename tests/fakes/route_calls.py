@@ -7,7 +7,7 @@ test_isolation.py's `Owned`; a call may name others.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,7 +20,6 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from cluster.basics.archive import FileBundle, pack_zip
 from cluster.basics.scope import Role
 from cluster.state.identity.identity import secret_hash
-from pipelines.documents.store.blobs import Location
 from tests.fakes.corpus import open_generation
 from tests.fakes.http import PASSWORD, Api, Office
 
@@ -166,6 +165,18 @@ async def _uploaded(room: CallRoom) -> Call:
     return Call(values={"document_id": answer.json()["document_id"]})
 
 
+async def _whole_upload(room: CallRoom) -> Call:
+    made = await room.admin.post("/api/uploads", json=UPLOAD)
+    assert (await room.admin.put(made.json()["part_urls"][0], content=b"A note of the quay.")).is_success
+    id_ = str(made.json()["upload_session_id"])
+    room.sql("update jobs set state = 'completed' where tenant_id = %s", room.office.scope.tenant)
+    return Call({}, {"upload_id": id_})
+
+
+async def _whole_upload_by_body(room: CallRoom) -> Call:
+    return Call({"upload_session_id": (await _whole_upload(room)).values["upload_id"], "total_chunks": 1})
+
+
 async def _scanned_page(room: CallRoom) -> Call:
     seen = await room.admin.get(f"/api/documents/{room.ids['document_id']}/pages/1/lines")
     return Call({"page_version": seen.json()["page_version"], "line": 0, "text": "Another text."})
@@ -239,10 +250,11 @@ async def _webhook(room: CallRoom) -> Call:
 
 
 async def _uploaded_event(room: CallRoom) -> Call:
-    home = f"{room.office.scope.tenant}/{room.office.scope.workspace}"
-    place = room.api.parts.blobs.path(Location(f"blob:{home}/incoming/event.txt"))
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text("A letter of the harbour master.")
+    async def letter() -> AsyncIterator[bytes]:
+        yield b"A letter of the harbour master."
+
+    scope = room.office.scope
+    await room.api.parts.blobs.put(scope.tenant, scope.workspace, letter(), "incoming/event.txt")
     return Call({"job_id": uuid4().hex, "document_key": "incoming/event.txt"})
 
 
@@ -301,6 +313,7 @@ async def _read_references(room: CallRoom) -> Call:
     return Call()
 
 
+UPLOAD = {"document_name": "quay.txt", "total_size_bytes": 19}
 PACKAGE = {"file": ("p.skill", pack_zip(FileBundle("p", {"SKILL.md": b"---\nname: p\ndescription: d\n---\nBrief.\n"})))}
 ON_THE_SPOT = {"name": "on_the_spot", "description": "d", "code": CODE}
 CONNECTION = {"name": "x", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
@@ -345,6 +358,10 @@ CALLS: dict[str, Call | Prepared] = {
     "POST /api/documents/batch-scan": _folder,
     "POST /api/documents/links": _link,
     "POST /api/documents/upload": Call(files={"file": ("new.txt", b"new")}),
+    "POST /api/uploads": Call(UPLOAD),
+    "POST /api/uploads/{upload_id}/complete": _whole_upload,
+    "POST /v1/documents/initiate-upload": Call(UPLOAD),
+    "POST /v1/documents/complete-upload": _whole_upload_by_body,
     "POST /api/documents/{document_id}/process": _uploaded,
     "POST /api/documents/{document_id}/reprocess": _uploaded,
     "POST /api/documents/{document_id}/pages/{number}/corrections": _scanned_page,
@@ -422,6 +439,8 @@ READS: dict[str, str] = {
     "POST /scim/v2/Groups/.search": _LOOKS,
     "POST /mcp": "its tools read; tests/postgres/test_mcp_server.py",
 }
+_PART = "a part is no act of its own: what begins the upload is a line, and what ends it"
+_TUS = "it is told in headers; tests/postgres/test_tus.py"
 # Routes that change something and are not called here: a line for each object, or one that is written elsewhere.
 LINES_ELSEWHERE: dict[str, str] = {
     "POST /api/chat/{agent_id}": _RUNS,
@@ -434,6 +453,11 @@ LINES_ELSEWHERE: dict[str, str] = {
     "POST /api/auth/oidc/{provider}/backchannel-logout": "a line for each who is out; tests/postgres/test_oidc.py",
     "POST /api/auth/providers/{provider}/test": "it wants a provider to ask; tests/postgres/test_provider_tests.py",
     "POST /api/oauth/connections/{credential_id}/complete": "a server is asked; test_oauth_connections.py",
+    "PUT /api/uploads/{upload_id}/parts/{number}": _PART,
+    "POST /v1/documents/chunk-received": _PART,
+    "PATCH /api/uploads/tus/{upload_id}": _PART,
+    "POST /api/uploads/tus": _TUS,
+    "DELETE /api/uploads/tus/{upload_id}": _TUS,
     "POST /api/retention/run": "a line for what went in each workspace; tests/postgres/test_retention.py",
     "POST /api/erasures/replay": "a line for each erasure that is done again; tests/postgres/test_http_erasures.py",
     "POST /api/skills/mcp:discover": "a line where `add` finds something new; tests/postgres/test_mcp_server.py",

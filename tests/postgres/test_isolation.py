@@ -76,6 +76,7 @@ class Owned:
     erasure: str
     webhook: str
     source: str
+    upload: str
 
 
 @pytest.fixture
@@ -162,7 +163,16 @@ async def furnish(api: Api, admin_dsn: str, office: Office) -> Owned:
         *await furnish_governance(admin_dsn, client, office, people[0]["id"]),
         (await client.post("/api/webhooks", json=WEBHOOK)).json()["id"],
         await furnish_source(api, client, office),
+        await furnish_upload(client),
     )
+
+
+async def furnish_upload(client: httpx.AsyncClient) -> str:
+    """A file of which the first part is here."""
+    wanted = {"document_name": "vault.txt", "total_size_bytes": 1_007, "description": SECRET}
+    made = (await client.post("/api/uploads", json=wanted)).json()
+    assert (await client.put(made["part_urls"][0], content=b"v" * 1_000)).status_code == 200
+    return str(made["upload_session_id"])
 
 
 async def furnish_governance(admin_dsn: str, client: httpx.AsyncClient, office: Office, person: str) -> tuple[str, str]:
@@ -354,6 +364,7 @@ def addressed(path: str, owned: Owned) -> str:
         "{erasure_id}": owned.erasure,
         "{webhook_id}": owned.webhook,
         "{source_id}": owned.source,
+        "{upload_id}": owned.upload,
         "{provider}": "nobody",
         "{tenant_id}": owned.tenant,
         "{workspace_id}": owned.workspace,
@@ -425,6 +436,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
         for path in (
             "/api/documents/",
             "/api/jobs",
+            "/api/uploads",
             "/api/agents",
             "/api/api-keys",
             "/api/users",
@@ -527,6 +539,7 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.graph,
         parts.limits.store,
         parts.limits.usage,
+        parts.upload_sessions,
     ):
         before: Any = part._sql
         part._sql = without_wall(before)

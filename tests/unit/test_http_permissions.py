@@ -25,6 +25,7 @@ EXPECTED = {
         GET /api/oauth/connections/{credential_id}/callback
         POST /api/auth/oidc/{provider}/backchannel-logout
         GET /.well-known/oauth-protected-resource/mcp
+        OPTIONS /api/uploads/tus
     """,
     "OWN": """
         POST /api/auth/password
@@ -182,6 +183,19 @@ EXPECTED = {
         POST /api/scheduler/jobs/{schedule_id}/run
         POST /api/documents/upload
         POST /api/events/document-uploaded
+        POST /v1/documents/initiate-upload
+        POST /v1/documents/chunk-received
+        POST /v1/documents/complete-upload
+        GET /api/uploads
+        POST /api/uploads
+        GET /api/uploads/{upload_id}
+        DELETE /api/uploads/{upload_id}
+        GET /api/uploads/{upload_id}/parts
+        PUT /api/uploads/{upload_id}/parts/{number}
+        POST /api/uploads/{upload_id}/complete
+        POST /api/uploads/tus
+        PATCH /api/uploads/tus/{upload_id}
+        DELETE /api/uploads/tus/{upload_id}
         POST /api/documents/links
         POST /api/documents/{document_id}/process
         POST /api/documents/{document_id}/reprocess

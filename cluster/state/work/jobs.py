@@ -272,6 +272,10 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
             heard = {**counts, **(told or {}), **({} if error is None else {"error": error})}
             await append_event(tx, self._sql["event"], lease.job, str(state), heard)
 
+    async def append(self, tx: Transaction, job: str, kind: str, payload: Mapping[str, Any]) -> None:
+        """Tell the job's readers something in the transaction in which it is so."""
+        await append_event(tx, self._sql["event"], job, kind, payload)
+
     async def note(self, lease: JobLease, kind: str, payload: Mapping[str, Any]) -> None:
         """Tell the job's readers something; it settles nothing, so a lease that was lost may still say so."""
         async with self._db.transaction(lease.scope) as tx:

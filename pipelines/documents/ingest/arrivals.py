@@ -1,5 +1,6 @@
 """Intake of a surveyed file: a document with a reason, nothing new, or a version with pages to read."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -109,7 +110,8 @@ class ArrivalIntake:
         if arrival.announced and not known.exists:
             async with self._jobs.writing(lease) as tx:
                 await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(result.key, UnitStatus.UNCHANGED)])
-            self._blobs.delete(Location(arrival.location))  # deleted before it was read: it stays deleted
+            # Deleted before it was read: it stays deleted.
+            await asyncio.to_thread(self._blobs.delete, Location(arrival.location))
             return
         if result.failure is not None:
             await self._refuse_file(lease, arrival, result.key, result.failure)

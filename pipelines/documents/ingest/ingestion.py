@@ -231,7 +231,7 @@ class IngestionRunner:
     ) -> int:
         done, lease = 0, job.lease
         locations = {str(u.payload["location"]) for u in units.values()}
-        paths = {location: str(self._blobs.path(Location(location))) for location in locations}
+        paths = {location: self._blobs.reference(Location(location)) for location in locations}
         slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
         async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:

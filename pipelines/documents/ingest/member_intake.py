@@ -29,7 +29,7 @@ class MemberIntake:
 
     def file_task(self, lease: JobLease, key: str, arrival: FileArrival) -> FileTask:
         """The survey of a file; one that is too deep in containers has no folder to be unpacked to."""
-        path = str(self._blobs.path(Location(arrival.location)))
+        path = self._blobs.reference(Location(arrival.location))
         staging = str(self._staging(lease, key)) if arrival.depth < self._read.archive_depth else ""
         return FileTask(key, path, arrival.filename, arrival.encoding, arrival.language, staging)
 
@@ -88,7 +88,7 @@ class MemberIntake:
         for one in members:
             origin = _origin_of(arrival, one)
             key = f"{document_id(scope.workspace, origin)}-{one.file_hash}"
-            location = self._blobs.adopt(scope.tenant, scope.workspace, Path(one.staged), key)
+            location = self._blobs.adopt(scope.tenant, scope.workspace, one.staged, key)
             kept.append(MemberArrival(origin, one.filename, location, one.size))
         return kept
 

@@ -1,6 +1,7 @@
 """Runs of pages of one file that travel and are read together."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +18,7 @@ class PageSlice:
     """Pages of one version, and what its file looked like when it was surveyed."""
 
     version: VersionId  # the version they belong to
-    path: str  # where the file is on this node
+    path: str  # what leads a node to the file: a path, or what its blob store knows it by
     kind: str  # its format
     file_hash: str  # SHA-256 in hex
     file_size: int  # bytes
@@ -40,6 +41,32 @@ class ReadPage:
     def key(self) -> str:
         """The key of its unit."""
         return page_id(self.version, self.page.number)
+
+
+class FileAccess(Protocol):
+    """Port to files wherever they are kept: pipelines.documents.store.blobs.BlobStore."""
+
+    def open_reference(self, reference: str) -> AbstractContextManager[Path]:
+        """A file to read from, for as long as the block runs."""
+
+    def hand_over(self, staging: Path, staged: str) -> str:
+        """Bring an unpacked file to where other nodes have it, too; what leads there."""
+
+
+class SharedFiles:
+    """Files that every node sees at their paths."""
+
+    @contextmanager
+    def open_reference(self, reference: str) -> Iterator[Path]:
+        """The file itself."""
+        yield Path(reference)
+
+    def hand_over(self, staging: Path, staged: str) -> str:
+        """It stays."""
+        return staged
+
+
+SHARED_FILES = SharedFiles()
 
 
 class FileReader(Protocol):
@@ -79,7 +106,7 @@ def cut_slices(
 
     Args:
         pages: a read unit's payload and its page number.
-        path: location to local path.
+        path: location to what leads a node to the file.
     """
     grouped: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], int]]] = {}
     for payload, number in pages:
@@ -97,14 +124,27 @@ def cut_slices(
     return slices
 
 
-def read_slice(reader: FileReader, piece: PageSlice) -> Iterator[ReadPage]:
+def read_slice(reader: FileReader, piece: PageSlice, files: FileAccess = SHARED_FILES) -> Iterator[ReadPage]:
     """Read the pages of a slice; if the file is not the one that was surveyed, each page says so."""
-    path = Path(piece.path)
-    if (changed := _change_of(path, piece)) is not None:
-        failure = Unreadable(FailureReason.CHANGED, changed).as_failure("read")
-        for number in piece.numbers:
-            yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
-        return
+    with ExitStack() as stack:
+        try:
+            path = stack.enter_context(files.open_reference(piece.path))
+        except FileNotFoundError as error:
+            yield from _changed_pages(piece, f"the file cannot be opened any more: {error.strerror}")
+            return
+        if (changed := _change_of(path, piece)) is not None:
+            yield from _changed_pages(piece, changed)
+            return
+        yield from _read_file(reader, piece, path)
+
+
+def _changed_pages(piece: PageSlice, why: str) -> Iterator[ReadPage]:
+    failure = Unreadable(FailureReason.CHANGED, why).as_failure("read")
+    for number in piece.numbers:
+        yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
+
+
+def _read_file(reader: FileReader, piece: PageSlice, path: Path) -> Iterator[ReadPage]:
     reader.use(piece.ocr, piece.strategy)
     told = {"encoding": piece.encoding, "language": piece.language}
     for page in reader.read(path, Kind(piece.kind), piece.numbers, **told):

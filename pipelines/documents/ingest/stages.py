@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -12,14 +12,14 @@ from pipelines.documents.document import Failure, FailureReason, Unreadable, Ver
 from pipelines.documents.extract.containers.unpacked import CONTAINERS, NOTHING_UNPACKED, UnpackedMembers
 from pipelines.documents.index.chunk_and_embed import VersionIndexer
 from pipelines.documents.index.generations import IndexedVersion
-from pipelines.documents.ingest.slices import FileReader, PageSlice, ReadPage, read_slice
+from pipelines.documents.ingest.slices import SHARED_FILES, FileAccess, FileReader, PageSlice, ReadPage, read_slice
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """A file to survey; `key` is its unit's, `encoding` and `language` are as in Slice.
+    """A file to survey; `key` is its unit's, `path`, `encoding` and `language` are as in Slice.
 
     `staging` is the folder that members of a container are unpacked to; none where they are too deep in others.
     """
@@ -65,17 +65,18 @@ class JobStages(Protocol):
 class HereStages:
     """Small inputs: the stage functions in this process, with a warm reader and no Dataset."""
 
-    def __init__(self, reader: FileReader, indexer: VersionIndexer) -> None:
-        self._reader, self._indexer = reader, indexer
+    def __init__(self, reader: FileReader, indexer: VersionIndexer, files: FileAccess = SHARED_FILES) -> None:
+        self._reader, self._indexer, self._files = reader, indexer, files
 
     async def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """One list a file."""
-        async for surveyed in in_thread(survey_file(self._reader, task) for task in files):
+        async for surveyed in in_thread(survey_file(self._reader, task, self._files) for task in files):
             yield [surveyed]
 
     async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """One list a page."""
-        async for page in in_thread(page for piece in slices for page in read_slice(self._reader, piece)):
+        pages = (page for piece in slices for page in read_slice(self._reader, piece, self._files))
+        async for page in in_thread(pages):
             yield [page]
 
     async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
@@ -83,15 +84,19 @@ class HereStages:
         yield await self._indexer.index(scope, versions)
 
 
-def survey_file(reader: FileReader, task: FileTask) -> SurveyResult:
+def survey_file(reader: FileReader, task: FileTask, files: FileAccess = SHARED_FILES) -> SurveyResult:
     """Survey one file; a file that cannot be opened is a value with a reason."""
-    path, hints = Path(task.path), {"encoding": task.encoding, "language": task.language}
-    unpacked = NOTHING_UNPACKED
+    hints = {"encoding": task.encoding, "language": task.language}
+    unpacked, staging = NOTHING_UNPACKED, Path(task.staging) if task.staging else None
     try:
-        mtime_ns = path.stat().st_mtime_ns
-        facts = reader.survey(path, task.filename, **hints)
-        if facts.kind in CONTAINERS:
-            unpacked = reader.unpack(path, facts.kind, Path(task.staging) if task.staging else None, **hints)
+        with files.open_reference(task.path) as path:
+            mtime_ns = path.stat().st_mtime_ns
+            facts = reader.survey(path, task.filename, **hints)
+            if facts.kind in CONTAINERS:
+                unpacked = reader.unpack(path, facts.kind, staging, **hints)
+        if staging is not None and unpacked.members:
+            handed = (replace(one, staged=files.hand_over(staging, one.staged)) for one in unpacked.members)
+            unpacked = replace(unpacked, members=tuple(handed))
     except Unreadable as error:
         return SurveyResult(task.key, failure=error.as_failure("survey"))
     except OSError as error:

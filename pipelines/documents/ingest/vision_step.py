@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLease, WorkUnit
 from pipelines.documents.document import Page, Unreadable
-from pipelines.documents.ingest.slices import ReadPage
+from pipelines.documents.ingest.slices import SHARED_FILES, FileAccess, ReadPage
 from pipelines.documents.ocr.vision.agreement import FEW, count_comparable
 from pipelines.documents.ocr.vision.vision_reader import with_doubt
 from pipelines.documents.sources.sniff import Kind
@@ -50,6 +50,7 @@ class VisionStep:
         max_pixels: int,
         forced: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        files: FileAccess = SHARED_FILES,
     ) -> None:
         """Nothing is drawn or asked yet.
 
@@ -59,8 +60,10 @@ class VisionStep:
             below: mean confidence under which a page is shown.
             max_pixels: of a picture.
             forced: whether every page that OCR read is shown (ocr.strategy).
+            files: opens what `paths` lead to.
         """
         self._looker, self._drawer, self._below, self._forced, self._clock = looker, drawer, below, forced, clock
+        self._files = files
         self._dpi = max(36, min(300, int(math.sqrt(max_pixels / _SQUARE_INCHES))))
         self._lock = asyncio.Lock()
 
@@ -109,17 +112,21 @@ class VisionStep:
     async def _show(
         self, looker: PageLooker, lease: JobLease, page: Page, payload: Mapping[str, Any], paths: Mapping[str, str]
     ) -> Page:
-        path, kind = Path(paths[str(payload["location"])]), Kind(payload["kind"])
+        reference, kind = paths[str(payload["location"])], Kind(payload["kind"])
         try:
             # A thread cannot be stopped: who gives up meanwhile leaves the lock with it.
-            png = await asyncio.shield(self._draw(path, kind, page.number))
-        except Unreadable as error:
+            png = await asyncio.shield(self._draw(reference, kind, page.number))
+        except (Unreadable, FileNotFoundError) as error:
             return with_doubt(page, f"it cannot be drawn: {error}"[:200], self._below)
         return await looker.look(lease.scope, lease.job, page, png)
 
-    async def _draw(self, path: Path, kind: Kind, number: int) -> bytes:
+    async def _draw(self, reference: str, kind: Kind, number: int) -> bytes:
+        def drawn() -> bytes:
+            with self._files.open_reference(reference) as path:
+                return self._drawer.picture(path, kind, number, self._dpi)
+
         async with self._lock:
-            return await asyncio.to_thread(self._drawer.picture, path, kind, number, self._dpi)
+            return await asyncio.to_thread(drawn)
 
 
 async def _unless_ended(look: Coroutine[Any, Any, Page], ended: Callable[[], bool]) -> Page | None:

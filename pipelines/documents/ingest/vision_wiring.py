@@ -16,6 +16,7 @@ from cluster.state.vault import vault_of
 from configs.sections import Settings
 from pipelines.documents.ingest.vision_step import FORCED, PageDrawer, VisionStep
 from pipelines.documents.ocr.vision.vision_reader import VisionReader
+from pipelines.documents.store.choose_store import open_blobs
 from pipelines.documents.store.vision_budget import StoredVisionBudget
 
 
@@ -50,4 +51,5 @@ def vision_step(settings: Settings, database: Database, drawer: PageDrawer) -> V
         budget = StoredVisionBudget(database, vision, lambda: datetime.now(UTC))
         looker = VisionReader(vision, NamedModel(resolver, vision.connection).open_model, budget)
     forced = settings.ocr.strategy == FORCED
-    return VisionStep(looker, drawer, below=vision.below, max_pixels=vision.max_pixels, forced=forced)
+    files = open_blobs(settings)
+    return VisionStep(looker, drawer, below=vision.below, max_pixels=vision.max_pixels, forced=forced, files=files)

@@ -52,7 +52,7 @@ class S3Source:
         span: Any = {"offset": start} if length is None else (start, start + length)
         options = {"range": span} if start or length is not None else {}
         try:
-            found = await obstore.get_async(self._store, item.id, options=options)  # type: ignore[arg-type]
+            found = await obstore.get_async(self._store, item.id, options=options)
             async for block in found.stream(min_chunk_size=_BLOCK):
                 yield bytes(block)
         except _ABSENT as error:

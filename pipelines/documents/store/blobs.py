@@ -1,13 +1,15 @@
-"""Blob store of uploaded bytes: a port, and a shared folder with tenant-prefixed keys behind it."""
+"""Blob store of uploaded bytes: a port with tenant-prefixed keys, and a shared folder behind it."""
 
+import asyncio
 import contextlib
 import hashlib
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import NewType, Protocol
+from typing import BinaryIO, NewType, Protocol
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 from uuid import UUID, uuid4
 
@@ -21,6 +23,9 @@ STALE_SECONDS = 24 * 3600.0  # a day after it was made nobody unpacks to a stagi
 Location = NewType("Location", str)
 
 
+PARTS = "uploads"  # what stands before the tenant where parts are kept that are no document yet
+
+
 def location_of(path: Path) -> Location:
     """The location of a file that stays in place, as text that can be stored."""
     try:
@@ -29,26 +34,107 @@ def location_of(path: Path) -> Location:
         return Location(f"fileb:{quote_from_bytes(os.fsencode(path))}")
 
 
+def key_of(location: str) -> str | None:
+    """The key of an upload; None of a file that stays in place. Raises NotFound: it leads out of the store."""
+    kind, _, rest = location.partition(":")
+    if kind != "blob":
+        return None
+    if ".." in rest.split("/") or rest.startswith("/"):
+        raise NotFound(f"no file at {location}")
+    return rest
+
+
+def scanned_path(location: str) -> Path:
+    """The file of a scanned folder. Raises NotFound: the location is of no known kind."""
+    kind, _, rest = location.partition(":")
+    if kind == "file":
+        return Path(rest)
+    if kind == "fileb":
+        return Path(os.fsdecode(unquote_to_bytes(rest)))
+    raise NotFound(f"no file at {location}")
+
+
+async def write_whole(target: Path, chunks: AsyncIterator[bytes], room: DiskRoom) -> None:
+    """Write a stream to a file that is there once all of it is. Raises DiskFull; nothing stays behind then."""
+    room.require()
+    unfinished = target.with_name(f"{target.name}.{uuid4().hex}.part")
+    try:
+        with room.writing():
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with unfinished.open("wb") as file:
+                async for chunk in chunks:
+                    room.require()
+                    file.write(chunk)
+                await asyncio.to_thread(_flush, file)
+            unfinished.rename(target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _flush(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def discard_folder(staging: Path) -> None:
+    """Remove a staging folder, and its neighbours of workers that were killed."""
+    shutil.rmtree(staging, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        for other in list(staging.parent.iterdir()):
+            if time.time() - other.stat().st_mtime > STALE_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
+
+
+@asynccontextmanager
+async def local_file(blobs: "BlobStore", location: str) -> AsyncIterator[Path]:
+    """`open_local`, off the event loop: the bytes may have to be fetched."""
+    opened = blobs.open_local(Location(location))
+    path = await asyncio.to_thread(opened.__enter__)
+    try:
+        yield path
+    finally:
+        await asyncio.shield(asyncio.to_thread(opened.__exit__, None, None, None))
+
+
 class BlobStore(Protocol):
     """Bytes by key; keys never cross a workspace."""
 
-    async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
-        """Store a stream and return where it is."""
+    async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes], name: str | None = None) -> Location:
+        """Store a stream, whole or not at all, and return where it is; `name` is one of nobody else's."""
 
-    def path(self, location: Location) -> Path:
-        """A local path to read from."""
+    def location(self, tenant: str, workspace: str, name: str) -> Location:
+        """Where `put` stores by this name."""
+
+    def open_local(self, location: Location) -> AbstractContextManager[Path]:
+        """A file to read from, for as long as the block runs; where it is gone, this or opening it raises OSError."""
+
+    def reference(self, location: Location) -> str:
+        """What leads any node to the file, by `open_reference` of its own store."""
+
+    def open_reference(self, reference: str) -> AbstractContextManager[Path]:
+        """As `open_local`, of a reference or a plain path."""
+
+    def size(self, location: Location) -> int | None:
+        """How many bytes are there; None where nothing is."""
 
     def staging(self, tenant: str, workspace: str, name: str) -> Path:
-        """A folder of this name for bytes on their way in, which every node sees; it is not made yet."""
+        """A folder of this name for bytes on their way in; it is not made yet."""
 
-    def adopt(self, tenant: str, workspace: str, staged: Path, key: str) -> Location:
-        """Keep a staged file under a key; under one that is there, its bytes are there already."""
+    def hand_over(self, staging: Path, staged: str) -> str:
+        """Bring a file of a staging folder to where every node can adopt it; what leads there."""
+
+    def adopt(self, tenant: str, workspace: str, staged: str, key: str) -> Location:
+        """Keep what was handed over under a key; under one that is there, its bytes are there already."""
 
     def discard(self, staging: Path) -> None:
         """Forget a staging folder, and those that others have left behind long ago."""
 
     def staged_before(self, tenant: str, workspace: str, before: float) -> list[Path]:
         """Staging folders of a workspace to which nothing came since a moment, in seconds since the epoch."""
+
+    def tidy(self) -> None:
+        """Forget copies that are kept only to be quick, and that nobody has used for long."""
 
     def delete(self, location: Location) -> None:
         """Forget an upload; a file of a scanned folder is never touched."""
@@ -67,53 +153,66 @@ class FolderBlobs:
         """`root` is made on first use; `room` tells whether more may be put there, by itself whatever fits."""
         self._root, self._room = root, room or DiskRoom(root)
 
-    async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes]) -> Location:
+    async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes], name: str | None = None) -> Location:
         """Write beside the final name and rename, so that a crash leaves no half file under a key.
 
         Raises DiskFull: there is no room, or there would be too little left; nothing stays behind.
         """
-        self._room.require()
-        key = f"{tenant}/{workspace}/{uuid4().hex}"
-        target = self._root / key
-        unfinished = target.with_suffix(".part")
+        location = self.location(tenant, workspace, name or uuid4().hex)
+        await write_whole(self.path(location), chunks, self._room)
+        return location
+
+    def location(self, tenant: str, workspace: str, name: str) -> Location:
+        """A file of the workspace's folder."""
+        return Location(f"blob:{tenant}/{workspace}/{name}")
+
+    @contextmanager
+    def open_local(self, location: Location) -> Iterator[Path]:
+        """The file itself."""
+        yield self.path(location)
+
+    def reference(self, location: Location) -> str:
+        """Its path, which is the same on every node."""
+        return str(self.path(location))
+
+    @contextmanager
+    def open_reference(self, reference: str) -> Iterator[Path]:
+        """The file itself."""
+        yield Path(reference)
+
+    def size(self, location: Location) -> int | None:
+        """Of the file."""
         try:
-            with self._room.writing():
-                target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                with unfinished.open("wb") as file:
-                    async for chunk in chunks:
-                        self._room.require()
-                        file.write(chunk)
-                    file.flush()
-                    os.fsync(file.fileno())
-                unfinished.rename(target)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-        return Location(f"blob:{key}")
+            return self.path(location).stat().st_size
+        except OSError:
+            return None
 
     def staging(self, tenant: str, workspace: str, name: str) -> Path:
         """Beside the bytes that stay, so that a file is kept by renaming it."""
         return self._root / tenant / workspace / "staging" / name
 
-    def adopt(self, tenant: str, workspace: str, staged: Path, key: str) -> Location:
+    def hand_over(self, staging: Path, staged: str) -> str:
+        """It lies where every node sees it."""
+        return staged
+
+    def adopt(self, tenant: str, workspace: str, staged: str, key: str) -> Location:
         """Keep a staged file. Raises DiskFull: too little room is left."""
         self._room.require()
-        name = f"{tenant}/{workspace}/members/{key}"
-        target = self._root / name
+        location = self.location(tenant, workspace, f"members/{key}")
+        target = self.path(location)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if target.exists():
-            staged.unlink(missing_ok=True)
+            Path(staged).unlink(missing_ok=True)
         else:
-            staged.rename(target)
-        return Location(f"blob:{name}")
+            Path(staged).rename(target)
+        return location
 
     def discard(self, staging: Path) -> None:
         """Remove the folder, and its neighbours of workers that were killed."""
-        shutil.rmtree(staging, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            for other in list(staging.parent.iterdir()):
-                if time.time() - other.stat().st_mtime > STALE_SECONDS:
-                    shutil.rmtree(other, ignore_errors=True)
+        discard_folder(staging)
+
+    def tidy(self) -> None:
+        """There are no copies."""
 
     def staged_before(self, tenant: str, workspace: str, before: float) -> list[Path]:
         """As `BlobStore`."""
@@ -125,14 +224,9 @@ class FolderBlobs:
 
     def path(self, location: Location) -> Path:
         """The file behind either kind of location. Raises NotFound: the location is of no known kind."""
-        kind, _, rest = location.partition(":")
-        if kind == "file":
-            return Path(rest)
-        if kind == "fileb":
-            return Path(os.fsdecode(unquote_to_bytes(rest)))
-        if kind == "blob" and ".." not in rest.split("/"):
-            return self._root / rest
-        raise NotFound(f"no file at {location}")
+        if (key := key_of(location)) is not None:
+            return self._root / key
+        return scanned_path(location)
 
     def delete(self, location: Location) -> None:
         """Remove the bytes of an upload."""
@@ -140,9 +234,12 @@ class FolderBlobs:
             self.path(location).unlink(missing_ok=True)
 
     def copies(self, tenant: str, workspace: str, contents: Mapping[str, int]) -> list[Location]:
-        """Also what is staged or was left unfinished; only files of a size that is asked for are read."""
+        """Also what is staged or was left unfinished, and parts that are a whole file; only files of a size that is
+        asked for are read.
+        """
         sizes, found = set(contents.values()), []
-        for folder, _, names in os.walk(self._root / tenant / workspace):
+        places = (self._root / tenant / workspace, self._root / PARTS / tenant / workspace)
+        for folder, _, names in (one for place in places for one in os.walk(place)):
             for path in (Path(folder, name) for name in names):
                 with contextlib.suppress(FileNotFoundError):  # somebody else was faster
                     if path.stat().st_size in sizes:
@@ -153,20 +250,21 @@ class FolderBlobs:
         return found
 
     def erase(self, tenant: str, workspace: str) -> None:
-        """Remove the workspace's folder, and the tenant's once it is empty.
+        """Remove the workspace's folders, and the tenant's once they are empty.
 
         Raises Unavailable: some of it cannot be removed.
         """
-        folder = self._root / str(UUID(tenant)) / str(UUID(workspace))
-        try:
-            shutil.rmtree(folder, onerror=_unless_gone)
-        except OSError as error:
-            raise Unavailable(
-                f"uploads of workspace {workspace} cannot be removed: {error.strerror} ({error.filename})",
-                fix="See to the folder's permissions and its mount, then delete the workspace again.",
-            ) from error
-        with contextlib.suppress(OSError):  # other workspaces have uploads, or there never were any
-            folder.parent.rmdir()
+        inside = Path(str(UUID(tenant)), str(UUID(workspace)))
+        for folder in (self._root / inside, self._root / PARTS / inside):
+            try:
+                shutil.rmtree(folder, onerror=_unless_gone)
+            except OSError as error:
+                raise Unavailable(
+                    f"uploads of workspace {workspace} cannot be removed: {error.strerror} ({error.filename})",
+                    fix="See to the folder's permissions and its mount, then delete the workspace again.",
+                ) from error
+            with contextlib.suppress(OSError):  # other workspaces have uploads, or there never were any
+                folder.parent.rmdir()
 
 
 def _unless_gone(_: object, __: object, failed: tuple[type[BaseException], BaseException, object]) -> None:

@@ -223,7 +223,8 @@ class SourceSync:
             staged, digest = await self._download(opened, item, folder)
             document = unit.payload["document"] or document_id(scope.workspace, unit.payload["origin"])
             key = f"{document}-{digest}"
-            return await asyncio.to_thread(self._blobs.adopt, scope.tenant, scope.workspace, staged, key)
+            handed = await asyncio.to_thread(self._blobs.hand_over, folder, str(staged))
+            return await asyncio.to_thread(self._blobs.adopt, scope.tenant, scope.workspace, handed, key)
         except OSError as error:
             if means_full(error):
                 raise full_at(folder.parent) from error

@@ -21,6 +21,15 @@ CONSOLE_HEADER: Final = "X-Console-Client"
 CHAT: Final = frozenset({"/v1/chat/completions", "/v1/agent/chat", "/api/chat/{agent_id}", "/api/ask"})
 TURNS: Final = "/api/v1/agents/process"
 UPLOAD: Final = "/api/documents/upload"
+BEGINNINGS: Final = frozenset({"/api/uploads", "/api/uploads/tus", "/v1/documents/initiate-upload"})
+# An upload of any size is many requests; what it may have of bytes is looked at with each.
+PARTS: Final[frozenset[RouteKey]] = frozenset(
+    {
+        ("PUT", "/api/uploads/{upload_id}/parts/{number}"),
+        ("PATCH", "/api/uploads/tus/{upload_id}"),
+        ("POST", "/v1/documents/chunk-received"),
+    }
+)
 # Whoever watches the product must see it when it is busiest.
 UNCOUNTED: Final = frozenset({"/health", "/metrics", "/api/admin/health"})
 # Whoever has set a limit of 0 for everybody must be able to take it away again.
@@ -41,9 +50,9 @@ def class_of(key: RouteKey, access: AccessRule, streams: bool = False) -> Limite
     method, path = key
     if path in UNCOUNTED | LIMITS or (method == "GET" and streams):
         return None
-    if method in ("GET", "HEAD", "WS") or path.startswith(TALKATIVE):
+    if method in ("GET", "HEAD", "WS") or path.startswith(TALKATIVE) or key in PARTS:
         return LimitedResource.READS
-    if path == UPLOAD:
+    if path == UPLOAD or path in BEGINNINGS:
         return LimitedResource.UPLOADS
     if path in CHAT:
         return LimitedResource.CHAT

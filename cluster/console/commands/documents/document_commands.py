@@ -1,9 +1,8 @@
-"""The commands that talk to the HTTP API: login, ingest, search, ask, jobs, documents."""
+"""The commands that talk to the HTTP API: login, search, ask, jobs, documents."""
 
 import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -134,30 +133,6 @@ def _login_by_provider(session: CommandSession, name: str) -> None:
     signed_in = sign_in_by_browser(session.api.url, start, lambda address: session.aside(f"Sign in here: {address}"))
     answer = session.api.redeem(signed_in.code, signed_in.verifier)
     session.out.print(f"Signed in at {session.api.url} as {answer['email']}.")
-
-
-def ingest(
-    context: CommandContext,
-    path: Annotated[Path, typer.Argument(help="A folder or file that the server can read.")],
-    agent: Annotated[str | None, typer.Option(help="Link the documents to this agent (id or name).")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")] = False,
-    languages: Annotated[
-        str | None, typer.Option(help="Its scans are in, by Tesseract's names, such as deu,eng; else the workspace's.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be read.")] = False,
-    key: Annotated[str | None, typer.Option("--idempotency-key", help="The same key never makes a second job.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Read and index every file of a folder. With --wait: exit 0 complete, 3 something missing or doubtful, 1 failed.
-
-    Example: aos ingest ./scans --wait
-    """
-    path = path.expanduser().absolute()
-    if dry_run:
-        _print_estimate(context.obj, path, agent, as_json)
-        return
-    started = context.obj.api.ingest(str(path), agent, key, languages)
-    _print_started(context.obj, started, wait, as_json)
 
 
 def search(
@@ -319,17 +294,6 @@ def _change_job(session: CommandSession, job_id: str, verb: str, as_json: bool) 
     session.print(found, as_json, f"Job {job_id}: {found.get('state', found.get('status', verb))}")
 
 
-def _print_estimate(session: CommandSession, path: Path, agent: str | None, as_json: bool) -> None:
-    """A file here is weighed here; a folder is the server's, which alone knows what of it a scan would take."""
-    if path.is_file():
-        size, kind = path.stat().st_size, path.suffix.lower() or "(none)"
-        body = {"path": str(path), "files": 1, "bytes": size, "types": {kind: 1}}
-        session.plain(body, as_json, f"{path}: 1 file, {size:,} bytes, {kind}")
-        return
-    found = session.api.estimate(str(path), agent)
-    session.plain(found, as_json, "" if as_json else printing.estimate_text(found))
-
-
 @documents.command("reprocess")
 @documents.command("process")
 def reprocess_document(
@@ -362,10 +326,11 @@ def reprocess_document(
     headers = {"Idempotency-Key": key} if key else {}
     path = f"/api/documents/{document_id}/process"
     started = context.obj.api.request("POST", path, json=body, headers=headers)
-    _print_started(context.obj, started, wait, as_json)
+    print_started(context.obj, started, wait, as_json)
 
 
-def _print_started(session: CommandSession, started: JSON, wait: bool, as_json: bool) -> None:
+def print_started(session: CommandSession, started: JSON, wait: bool, as_json: bool) -> None:
+    """A job that has begun, or with `wait` its end."""
     if wait:
         follow_job(session, started["job_id"], as_json)
     shown = f"Job {started['job_id']} {started['status']}. Follow it: aos jobs watch {started['job_id']}"

@@ -32,6 +32,7 @@ from serve_apps.http.routes.documents.document_shapes import (
     Stats,
     fix_of,
 )
+from serve_apps.http.routes.documents.stored_file import stored_file
 from serve_apps.http.routes.review.confidence_overlay import draw_confidence
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
@@ -133,8 +134,8 @@ async def image(
     if row["version_id"] is None or number > row["page_count"]:
         raise NotFound(f"page {number} of document {document_id}")
     over = await _overlay_of(parts, me, document_id, number) if overlay else lambda png: png
-    path = parts.blobs.path(Location(row["location"]))
-    png = await parts.pictures.draw(path, row["file_hash"], row["kind"], number, dpi, over)
+    async with stored_file(parts.blobs, row["location"]) as path:
+        png = await parts.pictures.draw(path, row["file_hash"], row["kind"], number, dpi, over)
     # The address stays the same when another version comes, so it is asked for again.
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, no-cache"})
 

@@ -33,6 +33,7 @@ from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import DocumentInPath
 from serve_apps.http.problems import FileChanged, file_refusal
 from serve_apps.http.routes.documents.document_shapes import fix_of
+from serve_apps.http.routes.documents.stored_file import stored_file
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -159,8 +160,8 @@ async def _pdf_response(
     folder = await asyncio.to_thread(make_export_folder, parts.clock().timestamp())
     target = folder / "searchable.pdf"
     try:
-        async with parts.exports.place():
-            counts = await exporter.write_pdf(me.scope, version, parts.blobs.path(location), target)
+        async with parts.exports.place(), stored_file(parts.blobs, location) as source:
+            counts = await exporter.write_pdf(me.scope, version, source, target)
         await _require_still_there(me, parts, version)
         file, size = await asyncio.to_thread(_open_sized, target)
     except Unreadable as error:

@@ -1,7 +1,7 @@
 """Ways in: upload a file, index the stored text again, link to agents."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -12,17 +12,12 @@ from pydantic import AfterValidator, BaseModel, Field
 from cluster.basics.errors import Conflict, DiskFull, Invalid, NotFound, Overloaded
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.limits.limit_errors import RateLimited
-from cluster.state.limits.rules import LimitedResource
-from cluster.state.work.jobs import JobId, JobLane, JobLease, WorkUnit
+from cluster.state.work.jobs import JobId, JobLane
 from configs.sections import ChunkStrategy
-from pipelines.documents.document import Status, document_id
-from pipelines.documents.ingest.job_plan import SURVEY
+from pipelines.documents.document import Status
 from pipelines.documents.store.chunk_strategies import ChunkStrategies, with_strategy
-from pipelines.documents.store.library import NewUpload
-from pipelines.documents.store.page_quota import OverQuota, pages_left
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import BUILD, OPERATE
-from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import (
     AgentInQuery,
@@ -31,22 +26,17 @@ from serve_apps.http.fields import (
     IdempotencyKey,
     Name,
     RequestBody,
-    split_comma_list,
     storable_text,
 )
 from serve_apps.http.response_shapes import Started
-from serve_apps.http.routes.documents.uploads import (
-    as_reader,
-    clean_name,
-    hash_upload,
-    named_groups,
-    named_readers,
-    origin_of,
-    start_job,
-    store_upload,
-    wait_for_job,
+from serve_apps.http.routes.documents.accept_upload import (
+    accept_upload,
+    check_options,
+    describe_upload,
+    require_pages,
+    split_tags,
 )
-from serve_apps.http.routes.scans.scan_languages import check_languages
+from serve_apps.http.routes.documents.uploads import clean_name, hash_upload, start_job, store_upload, wait_for_job
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -108,24 +98,27 @@ async def upload(
     `chunking_strategy` this document is cut by it, whatever the workspace's is; one that is there already is not.
     `languages` are of its scans, by Tesseract's names (`deu,eng`, `auto`), instead of the workspace's.
     """
-    read_in = await check_languages(parts.ocr, languages)
     filename = clean_name(file.filename)
-    seen_by = named_readers([*_parse_tags(readers), *map(as_reader, _parse_tags(team_access))], me)
-    await parts.groups.require_names(me.scope, named_groups(seen_by))
-    agent = await parts.agent_store.resolve(me.scope, agent_id)
+    options = await check_options(
+        parts,
+        me,
+        readers=split_tags(readers),
+        team_access=split_tags(team_access),
+        agent_id=agent_id,
+        languages=languages,
+        tags=split_tags(tags),
+        description=description,
+        chunk_strategy=chunking_strategy,
+    )
     file_hash = await hash_upload(file, parts.http.max_upload_bytes)
     if known := await parts.library.same_bytes(me.scope, file_hash):
         response.status_code = 200
-        return await _link_duplicate(parts, me, known, agent)
-    if not await pages_left(parts.database, me.scope, parts.read.tenant_pages):
-        raise OverQuota(f"this tenant has all of the {parts.read.tenant_pages} pages that it may have")
+        return await _link_duplicate(parts, me, known, options.agent)
+    await require_pages(parts, me)
     stored = await store_upload(parts.blobs, me, file, filename)
-    origin = origin_of(filename, seen_by)
-    id_ = document_id(me.workspace, origin)
-    about = (seen_by, tuple(_parse_tags(tags)), description, chunking_strategy)
-    new = NewUpload(id_, origin, stored.location, filename, stored.kind, *about)
+    new = describe_upload(me, filename, stored, options)
     try:
-        job = await _accept_upload(parts, me, new, agent, read_in, file.size or 0)
+        job = await accept_upload(parts, me, new, options, file.size or 0)
     # Nothing was accepted; after any other end the job may exist and need the bytes.
     except (DiskFull, NotFound, Overloaded, RateLimited):
         await asyncio.to_thread(parts.blobs.delete, stored.location)
@@ -191,30 +184,6 @@ async def links(body: LinkRequest, me: Me, parts: Its) -> Linked:
     return Linked(agent_id=UUID(agent), action=body.action, changed=changed)
 
 
-async def _accept_upload(
-    parts: AppDependencies, me: WorkspaceMember, new: NewUpload, agent: str | None, languages: Sequence[str], size: int
-) -> JobId:
-    """The document becomes visible, is linked and gets its job, all or nothing."""
-    file = {"origin": new.origin, "filename": new.filename, "location": new.location}
-    payload: dict[str, Any] = {"files": [file], "agent_id": agent, "description": new.description}
-    payload |= {"tags": list(new.tags), "readers": list(new.readers)}
-    payload |= {"ocr": list(languages)} if languages else {}
-    async with parts.audited(me, "document.upload", new.document, {"filename": new.filename}) as tx:
-        await parts.limits.take(tx, caller_of(me), me.scope, LimitedResource.UPLOAD_BYTES, size)
-        await parts.limits.require_job(tx, caller_of(me))
-        await parts.library.announce(tx, me.scope, new)
-        if new.chunk_strategy is not None:
-            await ChunkStrategies(parts.database).change_document(tx, me.scope, new.document, new.chunk_strategy)
-        await parts.links.auto_link(tx, me.scope, new.document)
-        if agent is not None:
-            await parts.links.link(tx, me.scope, agent, [new.document])
-        job = await parts.jobs.enqueue(tx, me.scope, "upload", JobLane.SMALL, payload)
-        # The unit that the plan would write: a job that ends before it is planned still names its document.
-        waiting = JobLease(job.job, me.scope, fence=0)
-        await parts.jobs.expect(tx, waiting, SURVEY, [WorkUnit(new.origin, new.origin, payload=file)])
-    return job.job
-
-
 async def _link_duplicate(
     parts: AppDependencies, me: WorkspaceMember, known: Mapping[str, Any], agent: str | None
 ) -> Uploaded:
@@ -238,10 +207,3 @@ async def _wait_for_status(
         return str((await parts.library.require(me.scope, document))["status"])
     except NotFound as error:
         raise Conflict("the document was deleted meanwhile") from error
-
-
-def _parse_tags(text: str) -> list[str]:
-    try:
-        return split_comma_list(text)
-    except ValueError as error:
-        raise Invalid(str(error)) from error

@@ -108,8 +108,7 @@ async def read_back(parts: AppDependencies, me: WorkspaceMember, name: str, most
     prefix = origins_of(name)
     rows = await parts.library.below(me.scope, prefix, most)
     return {
-        row["origin"].removeprefix(prefix): await asyncio.to_thread(parts.blobs.path(row["location"]).read_bytes)
-        for row in rows
+        row["origin"].removeprefix(prefix): await asyncio.to_thread(_read_bytes, parts, row["location"]) for row in rows
     }
 
 
@@ -130,11 +129,16 @@ def _detect_change(parts: AppDependencies, held: StoredBytes | None, content: by
         return "new", None
     if held.arriving is not None:
         try:
-            same = parts.blobs.path(Location(held.arriving)).read_bytes() == content
+            same = _read_bytes(parts, held.arriving) == content
         except (NotFound, FileNotFoundError):
             same = False
         return ("arriving", held.job) if same else ("changed", None)
     return ("unchanged" if held.file_hash == sha256(content).hexdigest() else "changed"), None
+
+
+def _read_bytes(parts: AppDependencies, location: str) -> bytes:
+    with parts.blobs.open_local(Location(location)) as path:
+        return path.read_bytes()
 
 
 def _reference_filename(path: str) -> str:

@@ -165,10 +165,9 @@ def _check_file(blobs: BlobStore, location: str | None, size: int | None) -> Non
     """Raise FileChanged where the file is gone or has another size; its job compares the bytes."""
     if location is None:
         raise FileChanged("nobody knows where its file is", fix=BRING_IT)
-    try:
-        there = blobs.path(Location(location)).stat().st_size
-    except OSError as error:
-        raise FileChanged("it is no longer where it was read", fix=BRING_IT) from error
+    there = blobs.size(Location(location))
+    if there is None:
+        raise FileChanged("it is no longer where it was read", fix=BRING_IT)
     if size is not None and there != size:
         raise FileChanged("its content changed since it was read", fix=BRING_IT)
 

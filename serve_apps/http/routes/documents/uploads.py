@@ -21,7 +21,7 @@ from cluster.state.limits.rules import LimitedResource
 from cluster.state.work.jobs import EnqueuedJob, JobId, JobLane
 from pipelines.documents.document import FailureReason, Unreadable, fingerprint_parts
 from pipelines.documents.sources.sniff import sniff_kind
-from pipelines.documents.store.blobs import BlobStore, Location
+from pipelines.documents.store.blobs import BlobStore, Location, local_file
 from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.problems import FileRefused, file_refusal
@@ -134,13 +134,20 @@ async def store_upload(blobs: BlobStore, member: WorkspaceMember, file: UploadFi
     location = await blobs.put(member.tenant, member.workspace, _file_blocks(file))
     kind = None
     try:
-        kind = await asyncio.to_thread(sniff_kind, blobs.path(location), filename)
-    except Unreadable as error:
-        raise file_refusal(error) from error
+        kind = await sniff_stored(blobs, location, filename)
     finally:
         if kind is None:
             await asyncio.to_thread(blobs.delete, location)
-    return StoredUpload(location, str(kind))
+    return StoredUpload(location, kind)
+
+
+async def sniff_stored(blobs: BlobStore, location: Location, filename: str) -> str:
+    """The kind of stored bytes. Raises FileUnsupported, FileRefused: they cannot be read, with the reason."""
+    try:
+        async with local_file(blobs, location) as path:
+            return str(await asyncio.to_thread(sniff_kind, path, filename))
+    except Unreadable as error:
+        raise file_refusal(error) from error
 
 
 async def _file_blocks(file: UploadFile) -> AsyncIterator[bytes]:

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel
 
 from cluster.basics.errors import NotFound
-from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.version_history import VersionHistory
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import DocumentInPath, DocumentKey, Limit, PageInPath, Skip
 from serve_apps.http.response_shapes import CaveatShape
 from serve_apps.http.routes.documents.document_shapes import PageShape, fix_of
+from serve_apps.http.routes.documents.stored_file import stored_file
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -120,7 +120,7 @@ async def image(
     row = await VersionHistory(parts.database).version(me.scope, document_id, version_id)
     if number > row["page_count"]:
         raise NotFound(f"page {number} of version {version_id}")
-    path = parts.blobs.path(Location(row["location"]))
-    png = await parts.pictures.draw(path, row["file_hash"], row["kind"], number, dpi)
+    async with stored_file(parts.blobs, row["location"]) as path:
+        png = await parts.pictures.draw(path, row["file_hash"], row["kind"], number, dpi)
     # A version's bytes never change, so its pictures do not.
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
