@@ -302,12 +302,18 @@ class IngestionRunner:
             begun = _readings_by_base(units)
             same = await self._store.revisions.same(lease.scope, lease.job, begun)
             keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
+            without = 0
             async for indexed in self._choose_stages(len(units)).index(lease.scope, list(keys)):
                 for one in indexed:
                     done += await self._write_index(lease, one, target, building, keys[one.version], begun)
-                    untouched.discard(keys[one.version])
+                    if one.vectors is None:
+                        without += 1
+                    else:
+                        untouched.discard(keys[one.version])
                 if stopped():
                     break
+            if without:  # they are found by their words, and done again with vectors
+                raise Unavailable(f"the embedder stays away; {without} documents of this batch wait for it")
         return done
 
     async def _hold_back(self, lease: JobLease, pending: Sequence[WorkUnit]) -> tuple[list[WorkUnit], int]:
@@ -336,11 +342,14 @@ class IngestionRunner:
         """
         if indexed.broken:
             raise BrokenVectors(f"vectors of version {indexed.version}")
-        if building and indexed.vectors is None:
+        is_away = indexed.vectors is None
+        if is_away and (building or key in begun):
             raise Unavailable("the embedder stays away; readers keep the index they have")
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
+            if is_away:
+                return 0
             settled = UnitOutcome(key, UnitStatus.DONE)
             if not building:
                 standing = await self._generations.standing(tx, lease.scope, indexed.version)

@@ -16,12 +16,14 @@ from cluster.state.work.lease import Heartbeat
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import IndexRecipe
 from pipelines.documents.ingest.ingestion import IngestionRunner
+from pipelines.documents.sync.source_sync import SyncCutOff
 
 log = logging.getLogger(__name__)
 
 REBUILD = "reindex"  # has no end of its own while nothing of it can be done
 WAIT_SECONDS = 1.0  # between two looks whether a restart is over
 SEEN_SECONDS = 5.0  # a worker tells so often that it is there
+FIRST_REST, LONGEST_REST = 5.0, 120.0  # seconds before a source that is away is asked again
 LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
 
 
@@ -165,6 +167,10 @@ class JobLoop:
             await self._end_job(job, JobState.FAILED, f"no progress in {claims} claims, the last time because: {error}")
             return
         log.warning("job %s goes back to the queue: %s", job.lease.job, error)
+        if isinstance(error, SyncCutOff):  # of this job alone: others of the lane go on meanwhile
+            rest = min(LONGEST_REST, FIRST_REST * 2**claims)
+            await self._jobs.release(job.lease, waiting=wait_reasons.format_error_reason(error), rest=rest)
+            return
         await self._jobs.release(job.lease, waiting=wait_reasons.format_error_reason(error))
         await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
 

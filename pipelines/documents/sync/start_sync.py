@@ -38,6 +38,7 @@ class SyncStarter:
         """
         row = await self.store.lock(tx, scope, source)
         if row["busy"]:
+            await self.jobs.wake(tx, scope, JobId(row["job_id"]))
             return EnqueuedJob(JobId(row["job_id"]), fresh=False)
         return await self._enqueue(tx, scope, row, {"dry_run": True} if dry_run else {})
 
