@@ -1,4 +1,4 @@
-"""IN-18: an embedder or a source that is away for an hour: the job waits, says so, goes on by itself, and loses nothing."""
+"""IN-18: an embedder or a source is away for an hour: the job waits, says so, goes on by itself, loses nothing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -42,6 +42,11 @@ class OutageEmbedder(LetterEmbedder):
 
 def worker(ledger: Bench) -> JobLoop:
     return JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, FAST, "w")
+
+
+async def take(ledger: Bench) -> bool:
+    """A job of each lane, as the loops of a worker take them; False where none waits."""
+    return any([await worker(ledger).once(lane) for lane in (JobLane.SYNC, JobLane.SMALL, JobLane.BULK)])
 
 
 async def waits(ledger: Bench, scope: Scope, job: JobId) -> dict[str, str]:
@@ -107,10 +112,10 @@ async def test_in_18_an_upload_waits_too_and_a_worker_that_works_on_ends_it(
     loop = worker(ledger)
     working = asyncio.create_task(loop.work(JobLane.SMALL))
     async with asyncio.timeout(30):
-        while "part_away" not in await waits(ledger, scope, job):
+        while "part_away" not in await waits(ledger, scope, job):  # noqa: ASYNC110 -- the loop works meanwhile
             await asyncio.sleep(0.02)
         embedder.good = 100
-        while (await ledger.desk.show(scope, job))["state"] != "completed":
+        while (await ledger.desk.show(scope, job))["state"] != "completed":  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     loop.stop()
     await working
@@ -151,21 +156,21 @@ async def test_in_18_a_sync_waits_for_a_source_that_went_away_in_its_middle_and_
     job = await sources.start(source)
     away = 0.0
     while away < 3600:
-        assert await worker(ledger).once(JobLane.BULK)
+        assert await take(ledger)
         told = await waits(ledger, scope, job)
         assert (told["state"], told["source_away"]) == ("queued", "nobody answers")
         assert await most_attempts(ledger, scope) == 0
-        assert await worker(ledger).once(JobLane.BULK) is False, "it rests"
+        assert await take(ledger) is False, "it rests"
         if not away:
             (tmp_path / "in").mkdir()
             (tmp_path / "in" / "f.txt").write_text("A letter of somebody else.")
             other = await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
-            assert await worker(ledger).once(JobLane.BULK)
+            assert await take(ledger)
             assert (await ledger.desk.show(scope, other))["state"] == "completed"
         away += await pass_rest(ledger, scope)
     assert (await sources.show(source))["last_error"]["code"] == "source_away"
     shelf.away, shelf.before_read = False, lambda _: None
-    assert await worker(ledger).once(JobLane.BULK)
+    assert await take(ledger)
     shown = await ledger.desk.show(scope, job)
     assert (shown["state"], shown["progress"]["fetch"]["failed"], shown["waits"]) == ("completed", 0, [])
     assert await statuses(ledger, scope) == {"completed": FILES + 1}
@@ -180,9 +185,35 @@ async def test_in_18_whoever_asks_for_a_sync_that_rests_wakes_it(
     source = await sources.add()
     shelf.away = True
     job = await sources.start(source)
-    await worker(ledger).once(JobLane.BULK)
-    assert await worker(ledger).once(JobLane.BULK) is False
+    await take(ledger)
+    assert await take(ledger) is False
     shelf.away = False
     assert await sources.start(source) == job
-    assert await worker(ledger).once(JobLane.BULK)
+    assert await take(ledger)
     assert (await ledger.desk.show(scope, job))["state"] == "completed"
+
+
+async def test_in_18_rights_and_removals_wait_neither_for_an_embedder_nor_behind_bulk_work(
+    ledger: Bench, scope: Scope, shelf: Shelf, tmp_path: Path
+) -> None:
+    sources = sync_bench(ledger, scope, None, shelf_kind(shelf))
+    source = await sources.add(max_removed_percent=100, readers=("role:viewer",))
+    await sources.sync(source)
+    assert len(await sources.documents("role:viewer")) == FILES
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "f.txt").write_text("A letter of somebody else.")
+    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "in"), "agent_id": None})
+    bulk = await ledger.jobs.claim("busy", JobLane.BULK, 600)
+    assert bulk is not None and bulk.kind == "scan"
+    embedder = OutageEmbedder(good=0)
+    ledger.embedder, embedder.known = embedder, False
+    shelf.drop("000")
+    shelf.put("new", "A letter that came later.")
+    job = await sources.start(source)
+    assert await worker(ledger).once(JobLane.SYNC)
+    assert len(await sources.documents("role:viewer")) == FILES - 1, "it left at once"
+    shown = await ledger.desk.show(scope, job)
+    assert (shown["state"], shown["lane"], embedder.asked) == ("queued", "small", 0), "its bytes wait, in their lane"
+    embedder.good, embedder.known = 100, True
+    assert await worker(ledger).once(JobLane.SMALL)
+    assert len(await sources.documents("role:viewer")) == FILES

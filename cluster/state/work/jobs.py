@@ -22,6 +22,7 @@ class JobLane(StrEnum):
     """Small uploads are served before bulk, and those that are slow apart from those that are not."""
 
     SMALL = "small"
+    SYNC = "sync"  # listings of sources: rights and removals do not wait behind bytes
     SLOW = "slow"  # one file or page of it costs more than others may wait for
     BULK = "bulk"
 

@@ -84,7 +84,8 @@ class JobLoop:
         """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""
         if self._room is not None:
             self._room.require()
-        await self._recipe(False)  # where the embedder is away, jobs wait without being claimed
+        if lane is not JobLane.SYNC:  # which embeds nothing
+            await self._recipe(False)  # where the embedder is away, jobs wait without being claimed
         job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
         if job is None:
             return False
@@ -94,7 +95,8 @@ class JobLoop:
             async with Heartbeat(send, job.lease, settings.lease_seconds, settings.heartbeat_seconds) as heartbeat:
                 await heartbeat.beat()  # whoever had the job before may have died before it could cancel it
                 await self._await_restart(job, heartbeat)
-                await self._run_batches(job, await self._recipe_of_now(), heartbeat)
+                recipe = None if job.lane is JobLane.SYNC else await self._recipe_of_now()
+                await self._run_batches(job, recipe, heartbeat)
         except LeaseLost as error:
             await self._note_refusal(job.lease, error)
         except Transient as error:
@@ -105,14 +107,18 @@ class JobLoop:
             self._held = None
         return True
 
-    async def _run_batches(self, job: ClaimedJob, recipe: IndexRecipe, heartbeat: Heartbeat[JobLease]) -> None:
+    async def _run_batches(self, job: ClaimedJob, recipe: IndexRecipe | None, heartbeat: Heartbeat[JobLease]) -> None:
+        """`recipe`: None in the lane of syncs alone."""
         sliced = job.lane is not JobLane.BULK
         while True:
             began = time.monotonic()
             over = began + self._settings.slice_seconds if sliced else math.inf
             # A slice that is over gives up no page that a model looks at: the next would send it again, and the next.
             stopped, ended = partial(self._is_to_stop, heartbeat, over), partial(self._is_to_stop, heartbeat)
-            turn = await self._runner.turn(job, recipe, stopped, ended)
+            if recipe is None:
+                turn = await self._runner.list_source(job, stopped)
+            else:
+                turn = await self._runner.turn(job, recipe, stopped, ended)
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return

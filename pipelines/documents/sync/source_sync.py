@@ -70,22 +70,36 @@ class SourceSync:
         except SourceAway as error:
             raise SyncCutOff(error.detail) from error
 
+    async def apply(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
+        """Write rights, names and removals, and fetch nothing; how many units were settled."""
+        source = await self._definition(job)
+        return await (self._pass_over_all(job.lease) if source is None else self._apply(job.lease, source, stopped))
+
     async def run(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
         """Do what is pending, and fetch some items; how many units were settled.
 
         Rights come first: what narrows who may see something does not wait for bytes. Raises SyncCutOff, SourceRefused.
         """
-        try:
-            source = await self._store.definition(job.lease.scope, str(job.payload["source"]))
-        except NotFound:
+        source = await self._definition(job)
+        if source is None:
             return await self._pass_over_all(job.lease)
-        done = 0
-        for stage, act in ((ALTER, self._alter), (LEAVE, self._leave), (ERASE, self._erase)):
-            while not stopped() and (units := await self._jobs.pending(job.lease, stage, ROWS_A_WRITE)):
-                await act(job.lease, source, units)
-                done += len(units)
+        done = await self._apply(job.lease, source, stopped)
         if not stopped() and (units := await self._jobs.pending(job.lease, FETCH, FETCHED_A_TURN)):
             done += await self._fetch(job.lease, source, units)
+        return done
+
+    async def _definition(self, job: ClaimedJob) -> SourceDefinition | None:
+        try:
+            return await self._store.definition(job.lease.scope, str(job.payload["source"]))
+        except NotFound:
+            return None
+
+    async def _apply(self, lease: JobLease, source: SourceDefinition, stopped: Callable[[], bool]) -> int:
+        done = 0
+        for stage, act in ((ALTER, self._alter), (LEAVE, self._leave), (ERASE, self._erase)):
+            while not stopped() and (units := await self._jobs.pending(lease, stage, ROWS_A_WRITE)):
+                await act(lease, source, units)
+                done += len(units)
         return done
 
     async def close(self, lease: JobLease, payload: Mapping[str, Any]) -> None:
@@ -151,7 +165,7 @@ class SourceSync:
                 await asyncio.to_thread(self._blobs.delete, Location(location))
 
     async def _fetch(self, lease: JobLease, source: SourceDefinition, units: Sequence[WorkUnit]) -> int:
-        """Fetch items, some side by side. Where the source is away, no item is to blame, and none has used an attempt."""
+        """Fetch items, some side by side. Where the source is away, no item is to blame, and none used an attempt."""
         try:
             opened = await self._opener.open(lease.scope, source.kind, source.settings, source.credential)
         except SourceAway as error:
