@@ -113,7 +113,7 @@ class CloudDrive:
                 self.busy -= 1
                 return Response("slow down", 429, headers={"retry-after": "0"})
             if self.broken and self.broken in path:
-                return Response("<html>it broke</html>", 500)
+                return Response("<html>it broke</html>", 500, headers={"retry-after": "0"})
             made: Response = await answer(request, path)
             return made
 
@@ -253,7 +253,9 @@ class CloudDrive:
         start = int(request.query_params.get("marker", 0))
         found: dict[str, Any] = {"entries": [_box_entry(one) for one in inside[start : start + PAGE]]}
         if start + PAGE < len(inside):
-            found = {"entries": None} if self.cut else {**found, "next_marker": str(start + PAGE)}
+            found["next_marker"] = str(start + PAGE)
+        if self.cut and folder != ROOT:
+            found = {"entries": None}
         return JSONResponse(found)
 
 

@@ -26,7 +26,7 @@ _PAGE: Final = 2000
 
 
 class DropboxSource:
-    """Always everything, two thousand entries a call: changes name what is gone by its path alone, and paths are no ids."""
+    """Always everything, two thousand entries a call: changes name what is gone by its path alone, which is no id."""
 
     def __init__(self, api: CloudClient, content: CloudClient, folder: str) -> None:
         """`content` is the host that bytes come from."""
