@@ -115,10 +115,12 @@ class SourceGround:
     Attributes:
         base: the folder below which folders may be read; None where none may.
         check_endpoint: gives the URL to use for an endpoint's; raises where that may not be connected to.
+        check_host: the same for a host and a port of other protocols: gives the address to connect to.
     """
 
     base: Path | None
     check_endpoint: Callable[[str], Awaitable[str]]
+    check_host: Callable[[str, int], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,7 @@ class SourceKind:
         open: opens one.
         has_rights: its items say who may see them; one that does not is for nobody.
         takes_credential: it may name one of the workspace's credentials, whose fields it is opened with.
+        rights_setting: where this setting is `yes`, its items say who may see them.
     """
 
     name: str
@@ -154,6 +157,11 @@ class SourceKind:
     open: OpenSource
     has_rights: bool = False
     takes_credential: bool = False
+    rights_setting: str | None = None
+
+    def says_rights(self, settings: Mapping[str, Any]) -> bool:
+        """True if items of a source with these settings say who may see them."""
+        return self.has_rights or (self.rights_setting is not None and settings.get(self.rights_setting) == "yes")
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Raises SourceInvalid: a setting is missing, unknown or no text."""
