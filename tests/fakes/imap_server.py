@@ -22,7 +22,7 @@ from imapclient import IMAPClient
 from tests.fakes.slapd import Authority
 
 USER, PASSWORD = "mail@corp.example", 'the box\'s "own" \\ pässword'
-MISSING = "dovecot is missing. Run once: make dovecot (or: sudo apt-get install -y --no-install-recommends dovecot-imapd)"
+MISSING = "dovecot is missing. Run: make dovecot (or: sudo apt-get install -y --no-install-recommends dovecot-imapd)"
 SECONDS = 1_700_000_000  # when the first message came
 CONFIG = """
 base_dir = {folder}/run

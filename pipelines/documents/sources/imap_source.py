@@ -3,27 +3,17 @@
 import asyncio
 import re
 import ssl
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from imaplib import IMAP4
 from typing import Any, Final
 
-from pipelines.documents.sources.imap_connection import ImapClient, MailLine, MailServer
-from pipelines.documents.sources.imap_listing import (
-    HEADERS,
-    MOST_HEADER,
-    ListedMessage,
-    MailFolder,
-    choose_folders,
-    message_items,
-    split_id,
-)
+from pipelines.documents.sources.imap.imap_connection import ImapClient, MailLine, MailServer
+from pipelines.documents.sources.imap.imap_folders import FolderListing, value_of
+from pipelines.documents.sources.imap.imap_items import choose_folders, split_id
 from pipelines.documents.sources.source_port import (
     ItemGone,
-    ListingFault,
     ListingPage,
     Source,
     SourceAway,
@@ -35,30 +25,12 @@ from pipelines.documents.sources.source_port import (
     SourceRefused,
 )
 
-_AT_ONCE: Final = 4  # connections to one server
-_BATCH: Final = 200  # messages that are asked for together
-_BATCH_BYTES: Final = _BATCH * (MOST_HEADER + 512)
+_AT_ONCE: Final = 2  # connections: some servers grant a handful to all of a mailbox's programs together
 _FOLDERS_BYTES: Final = 1 << 24
 _BLOCK: Final = 1 << 22  # of a message
 _BLOCK_BYTES: Final = _BLOCK + (1 << 16)
 _BLOCK_SECONDS: Final = 180.0
-_HEADER_ITEM: Final = f"BODY.PEEK[HEADER.FIELDS ({' '.join(HEADERS)})]<0.{MOST_HEADER}>"
-_STATES: Final = ("MESSAGES", "UIDNEXT", "UIDVALIDITY")
 _PORTS: Final = {"tls": 993, "starttls": 143, "none": 143}
-
-
-class FolderUnlisted(Exception):
-    """A folder cannot be listed, or what the server says of it does not fit together."""
-
-
-@dataclass(slots=True)
-class _Folder:
-    """A folder under way: how far it is listed, and the fingerprints of what is in it."""
-
-    folder: MailFolder
-    validity: int
-    next_uid: int
-    seen: Counter[str]
 
 
 class ImapSource:
@@ -89,14 +61,12 @@ class ImapSource:
                 raise SourceAway(f"{self._server.host} does not list its folders") from error
             folders, faults = choose_folders(rows, self._patterns)
             yield ListingPage(faults=faults)
-            listed: list[_Folder] = []
+            listing = FolderListing(line, self._since, participants=self._participants)
             for folder in folders:
-                async for page in self._list_folder(line, folder, listed):
+                async for page in listing.list_folder(folder):
                     yield page
-            # What was moved meanwhile from a folder that came later into one that was through is in neither by now.
-            for one in listed:
-                async for page in self._list_arrivals(line, one):
-                    yield page
+            async for page in listing.list_arrivals():
+                yield page
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`. In parts, and no connection is held between them."""
@@ -108,6 +78,8 @@ class ImapSource:
         while end is None or at < end:
             wanted = _BLOCK if end is None else min(_BLOCK, end - at)
             block = await self._read_block(item, (folder, validity), uid, at, wanted)
+            if not block and not at and item.size:
+                raise SourceRefused(f"{item.path}: the server gives nothing of it")
             if block:
                 yield block
             at += len(block)
@@ -178,93 +150,6 @@ class ImapSource:
             raise ItemGone(item.path)
         return block
 
-    async def _list_folder(
-        self, line: MailLine, folder: MailFolder, listed: list[_Folder]
-    ) -> AsyncIterator[ListingPage]:
-        try:
-            one, count = await self._examine(line, folder)
-            found = 0
-            for first in range(1, count + 1, _BATCH):
-                rows = await self._fetch_batch(line, range(first, min(first + _BATCH, count + 1)))
-                found += len(rows)
-                one.next_uid = max([one.next_uid, *(row.uid + 1 for row in rows)])
-                yield ListingPage(items=self._items_of(one, rows))
-            if found < count and found < count - await line.call(_count_expunged):
-                raise FolderUnlisted(f"it holds {count} messages, and {found} of them were listed")
-            listed.append(one)
-        except (FolderUnlisted, IMAP4.error) as error:
-            yield ListingPage(faults=[ListingFault(folder.place, _why(error))])
-
-    async def _list_arrivals(self, line: MailLine, one: _Folder) -> AsyncIterator[ListingPage]:
-        """What came into a folder after it was listed: the last messages of it, from the newest on."""
-        try:
-            state = await line.call(lambda client: client.folder_status(one.folder.raw, _STATES))
-            if state.get(b"UIDVALIDITY") == one.validity and _number(state, b"UIDNEXT") <= one.next_uid:
-                return
-            again, last = await self._examine(line, one.folder)
-            if again.validity != one.validity:
-                raise FolderUnlisted("it became another folder while it was listed")
-            while last > 0:
-                rows = await self._fetch_batch(line, range(max(1, last - _BATCH + 1), last + 1))
-                fresh = [row for row in rows if row.uid >= one.next_uid]
-                yield ListingPage(items=self._items_of(one, fresh))
-                last = last - _BATCH if len(fresh) == len(rows) else 0
-        except (FolderUnlisted, IMAP4.error) as error:
-            yield ListingPage(faults=[ListingFault(one.folder.place, _why(error))])
-
-    async def _examine(self, line: MailLine, folder: MailFolder) -> tuple[_Folder, int]:
-        """A folder, opened for reading alone, and how many messages it holds. What is said of it twice has to agree:
-        an empty folder that is none would take its documents along. Raises FolderUnlisted, IMAP4.error.
-        """
-        for _ in range(2):  # a message may be deleted between the two
-            line.folder = None
-            state = await line.call(lambda client: client.folder_status(folder.raw, _STATES))
-            found = await line.call(lambda client: client.select_folder(folder.raw, readonly=True))
-            validity, count = _number(found, b"UIDVALIDITY"), _number(found, b"EXISTS")
-            line.folder = (folder.raw, validity)
-            said = _number(state, b"MESSAGES")
-            if count >= said and validity == _number(state, b"UIDVALIDITY"):
-                next_uid = int(found.get(b"UIDNEXT") or 1)
-                return _Folder(folder, validity, next_uid, Counter()), count
-        raise FolderUnlisted(f"the server says that it holds {said} messages, and shows {count}")
-
-    async def _fetch_batch(self, line: MailLine, numbers: range) -> list[ListedMessage]:
-        """What the server tells of messages by their place in the folder, which stays while nothing else is asked.
-
-        Where it cannot tell it of all, each half is asked for, down to the message that is to blame.
-        """
-        try:
-            return await line.call(lambda client: self._fetch(client, numbers), _BATCH_BYTES)
-        except IMAP4.error:
-            if len(numbers) == 1:
-                return await line.call(lambda client: _fetch_uid(client, numbers[0]))
-        middle = numbers.start + len(numbers) // 2
-        halves = (range(numbers.start, middle), range(middle, numbers.stop))
-        return [row for half in halves for row in await self._fetch_batch(line, half)]
-
-    def _fetch(self, client: ImapClient, numbers: range) -> list[ListedMessage]:
-        client.use_uid = False
-        found: dict[int, Mapping[bytes, Any]] = client.fetch(list(numbers), ["UID", "INTERNALDATE", "RFC822.SIZE"])
-        wanted = [number for number, row in found.items() if b"UID" in row and self._is_wanted(row)]
-        wanted_numbers = frozenset(wanted)
-        headers: dict[int, Mapping[bytes, Any]] = client.fetch(wanted, [_HEADER_ITEM]) if wanted else {}
-        rows = []
-        for number, row in found.items():
-            header = _value_of(headers.get(number, {}), b"BODY[HEADER")
-            is_wanted = number in wanted_numbers
-            if b"UID" in row and (header is not None or not is_wanted):  # without one it is gone, or not told
-                size, came = row.get(b"RFC822.SIZE"), row.get(b"INTERNALDATE")
-                rows.append(ListedMessage(int(row[b"UID"]), size, header, came, is_wanted=is_wanted))
-        return rows
-
-    def _is_wanted(self, row: Mapping[bytes, Any]) -> bool:
-        came = row.get(b"INTERNALDATE")
-        return self._since is None or not isinstance(came, datetime) or came.astimezone(UTC).date() >= self._since
-
-    def _items_of(self, one: _Folder, rows: Sequence[ListedMessage]) -> list[SourceItem]:
-        wanted = [row for row in rows if row.is_wanted]
-        return list(message_items(one.folder, one.validity, wanted, one.seen, participants=self._participants))
-
 
 def _fetch_block(client: ImapClient, uid: int, start: int, size: int) -> bytes | None:
     """Part of a message; None if it is not there."""
@@ -272,45 +157,10 @@ def _fetch_block(client: ImapClient, uid: int, start: int, size: int) -> bytes |
     rows = client.fetch([uid], [f"BODY.PEEK[]<{start}.{size}>"])
     if uid not in rows:
         return None
-    block = _value_of(rows[uid], b"BODY[]")
+    block = value_of(rows[uid], f"BODY[]<{start}>".encode())
     if block is None or len(block) > size:
         raise IMAP4.abort("it gives another part of a message than was asked for")
     return block
-
-
-def _fetch_uid(client: ImapClient, number: int) -> list[ListedMessage]:
-    """The least there is to know of a message that the server cannot tell anything else of."""
-    client.use_uid = False
-    rows = client.fetch([number], ["UID"])
-    return [ListedMessage(int(row[b"UID"])) for row in rows.values() if b"UID" in row]
-
-
-def _count_expunged(client: ImapClient) -> int:
-    """How many messages are gone since the folder was opened: said only now, so that numbers stay."""
-    _, said = client.noop()
-    return sum(1 for one in said if b"EXPUNGE" in one or b"VANISHED" in one)
-
-
-def _value_of(row: Mapping[bytes, Any], name: bytes) -> bytes | None:
-    for key, value in row.items():
-        if key.startswith(name):
-            return b"" if value is None else value if isinstance(value, bytes) else str(value).encode()
-    return None
-
-
-def _number(answer: Mapping[bytes, Any], name: bytes) -> int:
-    value = answer.get(name)
-    if not isinstance(value, int):
-        raise FolderUnlisted(f"the server does not say its {name.decode()}")
-    return value
-
-
-def _why(error: Exception) -> str:
-    return str(error) if isinstance(error, FolderUnlisted) else f"the server does not open it: {_plain(error)}"
-
-
-def _plain(error: Exception) -> str:
-    return "".join(one if one.isprintable() else " " for one in str(error)[:200])
 
 
 def _since_of(text: str | None) -> date | None:
@@ -377,7 +227,7 @@ KIND: Final = SourceKind(
         "host*": "The server.",
         "port": "993 for TLS, or 143; the one of `security` where none is named.",
         "security": "tls, starttls, or none on this machine alone; by the port where it is not named.",
-        "folders": "With commas between them; `*` and `?` stand for others, `!` before one leaves it out. All but trash, "
+        "folders": "With commas between; `*` and `?` stand for others, `!` before one leaves it out. All but trash, "
         "spam, drafts and views such as All Mail where none is named.",
         "since": "Only messages that came in the last so many days, or since a date: 365, or 2025-01-31.",
         "participants": "yes: who a message is from, to or copied to may see it, and nobody else.",

@@ -138,7 +138,7 @@ class ImapClient(IMAPClient):
         _, data = self._imap._untagged_response(kind, data, "LIST")
         return self._proc_folder_list(data)
 
-    def _create_IMAP4(self) -> _Wire:  # noqa: N802: imapclient's name
+    def _create_IMAP4(self) -> _Wire:
         return _Wire(self._server, self._hold)
 
     def _normalise_folder(self, folder_name: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What a mailbox lists: which folders are read, and messages as items. Pure."""
+"""Which folders of a mailbox are read, and its messages as items. Pure: it asks no server."""
 
 import hashlib
 import re
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser
@@ -200,7 +201,7 @@ def _decoded(value: str) -> str:
     value = value[: _LONGEST_SUBJECT * 40]
     try:
         pieces = decode_header(value)
-    except (ValueError, LookupError):  # binascii.Error and HeaderParseError are ValueErrors
+    except (MessageError, ValueError, LookupError):
         pieces = [(value, None)]
     return "".join(_text_of(piece, charset) for piece, charset in pieces)
 
