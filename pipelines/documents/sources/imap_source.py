@@ -26,7 +26,7 @@ from pipelines.documents.sources.source_port import (
 )
 
 _AT_ONCE: Final = 2  # connections: some servers grant a handful to all of a mailbox's programs together
-_FOLDERS_BYTES: Final = 1 << 24
+_FOLDERS_BYTES: Final = 1 << 22
 _BLOCK: Final = 1 << 22  # of a message
 _BLOCK_BYTES: Final = _BLOCK + (1 << 16)
 _BLOCK_SECONDS: Final = 180.0

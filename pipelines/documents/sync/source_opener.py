@@ -69,16 +69,12 @@ class EndpointGuard:
         return urlunsplit(parts._replace(netloc=shown if parts.port is None else f"{shown}:{parts.port}"))
 
     async def check_host(self, host: str, port: int) -> str:
-        """The address to connect to, of a host that is spoken to in another protocol than HTTP.
-
-        Raises EndpointRefused; Unavailable: its name has no address.
-        """
+        """The address to connect to. Raises EndpointRefused; Unavailable: its name has no address."""
         policy = EgressPolicy(tuple(one.strip().lower() for one in self.allow), find=self.find)
         try:
-            found = await policy.addresses(host.lower().rstrip(".").strip("[]"), port, first_tenant=False)
+            return (await policy.addresses(host.lower().rstrip("."), port, first_tenant=False))[0]
         except AddressRefused as error:
             raise EndpointRefused(error.detail) from error
-        return found[0]
 
     def _is_listed(self, host: str, port: int, address: str) -> bool:
         """True where the administrator has named the host, or a network that the address is in."""
