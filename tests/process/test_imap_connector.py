@@ -7,6 +7,7 @@ import tracemalloc
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import pytest
@@ -206,10 +207,10 @@ async def test_only_what_came_since_is_listed(server: Dovecot) -> None:
     server.deliver([letter(n) for n in range(3)])  # in 2023
     with server.client() as client:
         client.append("INBOX", bytes(letter(4)))  # now
-    for since, count in (("2023-11-14", 4), ("2023-11-15", 1), ("30", 1), ("99999", 4)):
+    for since, many in (("2023-11-14", 4), ("2023-11-15", 1), ("30", 1), ("99999", 4)):
         async with opened(server.secure, ca=server.ca, since=since) as source:
             items, faults = await listed(source)
-            assert len(items) == count and not faults, since
+            assert len(items) == many and not faults, since
 
 
 async def test_a_folder_that_cannot_be_opened_is_a_fault_and_the_others_are_listed(server: Dovecot) -> None:
@@ -246,7 +247,7 @@ GARBAGE = {
     "literal bomb": b'* LIST () "/" {4000000000}\r\n',
     "literal of digits": b'* LIST () "/" {' + b"9" * 5000 + b"}\r\n",
     "nested": b"* LIST " + b"(" * 100_000 + b"\r\n",
-    "flood": b"* 1 FETCH (FLAGS ())\r\n" * 1_500_000,
+    "flood": b"* 1 FETCH (FLAGS ())\r\n" * 400_000,
     "hung up": None,
     "bye": b"* BYE enough\r\n",
     "half a list": b'* LIST () "/"\r\n',
@@ -304,7 +305,7 @@ async def test_a_message_of_60_mb_comes_in_parts_and_over_a_line_that_breaks(ser
     async with plain(before.port) as source:
         (item,), _ = await listed(source)
         assert item.size == len(whole)
-        cuts = iter(range(100))
+        cuts = count()
         before.alter = lambda block: None if next(cuts) == 40 else block
         tracemalloc.start()
         at = peak = 0

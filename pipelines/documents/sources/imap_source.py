@@ -58,6 +58,7 @@ class ImapSource:
             try:
                 rows = await line.call(lambda client: client.every_folder(), _FOLDERS_BYTES)
             except IMAP4.error as error:
+                line.cut()
                 raise SourceAway(f"{self._server.host} does not list its folders") from error
             folders, faults = choose_folders(rows, self._patterns)
             yield ListingPage(faults=faults)
@@ -134,21 +135,29 @@ class ImapSource:
     async def _read_over(
         self, line: MailLine, item: SourceItem, folder: tuple[bytes, int], uid: int, start: int, size: int
     ) -> bytes:
+        shown_before = line.folder == folder
+        line.last = item.id
         try:
-            if line.folder != folder:
+            block = await self._ask_for_block(line, item, folder, uid, start, size)
+            if not block and shown_before:  # of a message that has gone since, servers show an empty one
                 line.folder = None
-                found = await line.call(lambda client: client.select_folder(folder[0], readonly=True))
-                if found.get(b"UIDVALIDITY") != folder[1]:
-                    raise ItemGone(f"{item.path}: its folder is another one by now")
-                line.folder = folder
-            line.last = item.id
-            block = await line.call(lambda client: _fetch_block(client, uid, start, size), _BLOCK_BYTES, _BLOCK_SECONDS)
+                block = await self._ask_for_block(line, item, folder, uid, start, size)
         except IMAP4.error as error:
             raise SourceRefused(f"{item.path}: the server does not give it") from error
         if block is None:
-            line.folder = None  # what it shows may be old
             raise ItemGone(item.path)
         return block
+
+    async def _ask_for_block(
+        self, line: MailLine, item: SourceItem, folder: tuple[bytes, int], uid: int, start: int, size: int
+    ) -> bytes | None:
+        if line.folder != folder:
+            line.folder = None
+            found = await line.call(lambda client: client.select_folder(folder[0], readonly=True))
+            if found.get(b"UIDVALIDITY") != folder[1]:
+                raise ItemGone(f"{item.path}: its folder is another one by now")
+            line.folder = folder
+        return await line.call(lambda client: _fetch_block(client, uid, start, size), _BLOCK_BYTES, _BLOCK_SECONDS)
 
 
 def _fetch_block(client: ImapClient, uid: int, start: int, size: int) -> bytes | None:

@@ -84,8 +84,11 @@ class _Wire(IMAP4):
         return super().read(size)
 
     def readline(self) -> bytes:
-        """imaplib bounds its length."""
-        line = super().readline()
+        """imaplib bounds its length; what comes after one that is too long would be taken for another."""
+        try:
+            line = super().readline()
+        except self.error as error:
+            raise self.abort(str(error)) from error
         self._spend(len(line))
         return line
 
