@@ -10,7 +10,7 @@ from imaplib import IMAP4
 from typing import Any, Final
 
 from pipelines.documents.sources.imap.imap_connection import ImapClient, MailLine, MailServer
-from pipelines.documents.sources.imap.imap_folders import FolderListing, value_of
+from pipelines.documents.sources.imap.imap_folders import MailboxListing, value_of
 from pipelines.documents.sources.imap.imap_items import choose_folders, split_id
 from pipelines.documents.sources.source_port import (
     ItemGone,
@@ -62,7 +62,7 @@ class ImapSource:
                 raise SourceAway(f"{self._server.host} does not list its folders") from error
             folders, faults = choose_folders(rows, self._patterns)
             yield ListingPage(faults=faults)
-            listing = FolderListing(line, self._since, participants=self._participants)
+            listing = MailboxListing(line, self._since, participants=self._participants)
             for folder in folders:
                 async for page in listing.list_folder(folder):
                     yield page

@@ -1,4 +1,4 @@
-"""How folders of a mailbox are listed: in batches, counted, and looked at again for what came meanwhile."""
+"""Listing of a mailbox, folder by folder: in batches, counted, and looked at again for what came meanwhile."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -32,7 +32,7 @@ class _Folder:
     seen: Counter[str]
 
 
-class FolderListing:
+class MailboxListing:
     """Folders of one listing, over one connection. A folder that cannot be listed is a fault, and the next one goes on;
     a connection that breaks is SourceAway.
     """

@@ -1,4 +1,4 @@
-"""Which folders of a mailbox are read, and its messages as items. Pure: it asks no server."""
+"""Messages of a mailbox as items, and the choice of folders that are read. Pure: it asks no server."""
 
 import hashlib
 import re
