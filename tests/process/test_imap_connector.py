@@ -138,18 +138,28 @@ async def test_who_may_not_come_in_is_refused_by_name(server: Dovecot) -> None:
             pass
 
 
-async def test_a_token_signs_in_where_there_is_no_password(server: Dovecot) -> None:
+@pytest.mark.parametrize(
+    ("without", "secret"),
+    [(b"AUTH=OAUTHBEARER", "access_token"), (b"AUTH=XOAUTH2", "access_token"), (b"AUTH=PLAIN", "password")],
+)
+async def test_it_signs_in_by_what_the_server_offers(
+    server: Dovecot, before: Relay, without: bytes, secret: str
+) -> None:
     server.deliver([letter(1)])
-    for token, works in ((PASSWORD.replace(" ", ""), False), ("a-token", True)):
-        (server.folder / "users").write_text(f"{USER}:a-token\n")
-        secret = {"username": USER, "access_token": token}
+    (server.folder / "users").write_text(f'{USER}:a "token" \\ of it\n')
+    before.alter = lambda block: block.replace(without, b"AUTH=NOTHING")
+    for value, works in (("no", False), ('a "token" \\ of it', True)):
+        how = {"secret": {"username": USER, secret: value}, "security": "none"}
         if works:
-            async with opened(server.secure, secret, ca=server.ca) as source:
+            async with opened(before.port, **how) as source:
                 assert len((await listed(source))[0]) == 1
         else:
             with pytest.raises(SourceRefused, match="user name or the password"):
-                async with opened(server.secure, secret, ca=server.ca):
+                async with opened(before.port, **how):
                     pass
+    with pytest.raises(SourceInvalid, match="end a command"):
+        async with opened(before.port, {"username": "x\r\nA1 LOGOUT", "password": "y"}):
+            pass
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ CLOSE_SECONDS: Final = 3.0
 SMALL_ANSWER: Final = 1 << 20
 _TOLD: Final = 200  # characters of a server's words that are repeated
 _CODE: Final = re.compile(r"\[([A-Z][A-Z-]*)")
+_SENT: Final = ("username", "password", "access_token")
 _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNKNOWN_PROTOCOL")
 _FOR_NOW: Final = ("UNAVAILABLE", "INUSE", "LIMIT", "SERVERBUG")  # RFC 5530: it may well work a little later
 # Whatever else these libraries raise at an answer that is no IMAP.
@@ -59,6 +60,8 @@ class MailServer:
                 "the credential has no username with a password or an access_token",
                 fix="Store one of type custom with these fields: aos credentials add.",
             )
+        if not all(value.isprintable() for name, value in self.secret.items() if name in _SENT):
+            raise SourceInvalid("the credential holds a character that would end a command")
 
 
 class _Wire(IMAP4):
@@ -157,7 +160,8 @@ class ImapClient(IMAPClient):
         elif self.has_capability("LOGINDISABLED"):
             raise LoginError("[PRIVACYREQUIRED] LOGIN is off")
         else:
-            self.login(name, secret["password"])
+            quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+            self.login(f'"{quoted}"', secret["password"])  # imaplib quotes the password alone
 
 
 class MailLine:
