@@ -145,7 +145,7 @@ class SyncBench:
 
     async def add(self, kind: str = "shelf", settings: Mapping[str, Any] | None = None, **more: Any) -> str:
         known = self.parts.opener.kind(kind)
-        new = NewSource(more.pop("name", "one"), kind, settings or {}, known.has_rights, **more)
+        new = NewSource(more.pop("name", "one"), kind, settings or {}, known.says_rights(settings or {}), **more)
         async with self.ledger.database.transaction(self.scope) as tx:
             return await self.parts.store.add(tx, self.scope, new)
 

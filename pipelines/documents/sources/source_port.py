@@ -108,6 +108,10 @@ class Source(Protocol):
         """Give connections back."""
 
 
+async def _refuse_host(host: str, port: int) -> str:
+    raise SourceInvalid(f"{host}:{port} cannot be reached from here")
+
+
 @dataclass(frozen=True, slots=True)
 class SourceGround:
     """What opening a source may need from this installation.
@@ -115,10 +119,12 @@ class SourceGround:
     Attributes:
         base: the folder below which folders may be read; None where none may.
         check_endpoint: gives the URL to use for an endpoint's; raises where that may not be connected to.
+        check_host: gives the address to connect to for a host and a port; raises likewise.
     """
 
     base: Path | None
     check_endpoint: Callable[[str], Awaitable[str]]
+    check_host: Callable[[str, int], Awaitable[str]] = _refuse_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +152,7 @@ class SourceKind:
         open: opens one.
         has_rights: its items say who may see them; one that does not is for nobody.
         takes_credential: it may name one of the workspace's credentials, whose fields it is opened with.
+        rights_setting: where this setting is `yes`, its items say who may see them.
     """
 
     name: str
@@ -154,6 +161,11 @@ class SourceKind:
     open: OpenSource
     has_rights: bool = False
     takes_credential: bool = False
+    rights_setting: str | None = None
+
+    def says_rights(self, settings: Mapping[str, Any]) -> bool:
+        """True if items of a source with these settings say who may see them."""
+        return self.has_rights or (self.rights_setting is not None and settings.get(self.rights_setting) == "yes")
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Raises SourceInvalid: a setting is missing, unknown or no text."""

@@ -71,7 +71,7 @@ async def add_source(body: SourceRequest, me: Me, parts: Its) -> SourceShape:
         opened = await parts.sources.opener.open(me.scope, body.kind, body.settings, body.credential)
         await opened.close()
     given = body.model_dump(exclude={"tenant_id", "workspace_id"}) | {"readers": readers}
-    new = NewSource(**given, has_rights=kind.has_rights)
+    new = NewSource(**given, has_rights=kind.says_rights(body.settings))
     detail = {name: given[name] for name in ("name", "kind", "settings", "credential", "readers", "every_minutes")}
     async with parts.database.transaction(me.scope) as tx:
         id_ = await parts.sources.store.add(tx, me.scope, new)

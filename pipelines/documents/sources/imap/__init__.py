@@ -1,0 +1,1 @@
+"""Mailboxes read over IMAP: connections, how folders are listed, and messages as items."""
