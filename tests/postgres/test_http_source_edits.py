@@ -71,7 +71,8 @@ async def test_a_source_is_tried_before_it_is_there(
     (place / "note.PDF").write_bytes(b"%PDF")
     seen_ = (await admin.post("/api/sources/dry-run", json=wanted | {"readers": ["role:viewer"]})).json()
     assert (seen_["items"], seen_["more"], seen_["endings"]) == (13, False, {".txt": 12, ".pdf": 1})
-    assert seen_["bytes"] == sum(one.stat().st_size for one in place.iterdir()) and seen_["unsized"] == 0
+    texts = sum(len(f"The toll of {n} is paid at noon.") for n in range(12))
+    assert (seen_["bytes"], seen_["unsized"]) == (texts + len(b"%PDF"), 0)
     assert seen_["rights"]["readers"] == [{"name": "role:viewer", "items": 13}] and not seen_["rights"]["has_rights"]
     refused = await admin.post("/api/sources/test", json={"kind": "folder", "settings": {"path": "elsewhere"}})
     assert (refused.status_code, refused.json()["code"]) == (409, "source_refused")

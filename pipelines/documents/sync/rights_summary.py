@@ -1,4 +1,4 @@
-"""A source's rights as they are understood: how many items each reader gets, and which people and groups are unknown."""
+"""A source's rights as they are understood: items that each reader gets, and people and groups that are unknown."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

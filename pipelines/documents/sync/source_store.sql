@@ -3,7 +3,7 @@ insert into sources (tenant_id, workspace_id, name, kind, settings, credential, 
                      every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, next_at, created_by)
 values (%(tenant)s, %(workspace)s, %(name)s, %(kind)s, %(settings)s, %(credential)s, %(readers)s, %(group_names)s,
         %(has_rights)s, %(every_minutes)s, %(max_removed_percent)s, %(erase_after_days)s, %(stale_after_hours)s,
-        %(enabled)s, case when %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
+        %(enabled)s, case when %(enabled)s and %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
 returning id::text;
 
 -- list: The sources of a workspace by name, with what is here of each.

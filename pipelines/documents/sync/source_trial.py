@@ -55,7 +55,9 @@ class SourcePreview:
 class SourceTrials:
     """Opens a source for one look."""
 
-    def __init__(self, opener: SourceOpener, seconds: float = TRIAL_SECONDS, look_seconds: float = LOOK_SECONDS) -> None:
+    def __init__(
+        self, opener: SourceOpener, seconds: float = TRIAL_SECONDS, look_seconds: float = LOOK_SECONDS
+    ) -> None:
         """`look_seconds` is how long a preview lists; it then says what it has seen."""
         self._opener, self._seconds, self._look_seconds = opener, seconds, look_seconds
 
@@ -64,9 +66,7 @@ class SourceTrials:
         async with self._opened(scope, kind, settings, credential):
             pass
 
-    async def test(
-        self, scope: Scope, kind: str, settings: Mapping[str, Any], credential: str | None
-    ) -> SourceTrial:
+    async def test(self, scope: Scope, kind: str, settings: Mapping[str, Any], credential: str | None) -> SourceTrial:
         """Its first items. Raises what `SourceOpener.open` does, and Unavailable."""
         paths: list[str] = []
         faults: list[str] = []

@@ -58,7 +58,7 @@ async def resume_source(source_id: UUID, me: Me, parts: Its) -> SourceShape:
 
 @router.post("/api/sources/{source_id}/decline", dependencies=[OPERATE])
 async def decline_removals(source_id: UUID, body: RemovalsRequest, me: Me, parts: Its) -> SourceShape:
-    """Keep the documents whose removal waits. A sync that still misses them asks again; pause it, or look at the source.
+    """Keep the documents whose removal waits. A sync that still misses them asks again; pause it meanwhile.
 
     409 where another number waits by now than you have seen.
     """

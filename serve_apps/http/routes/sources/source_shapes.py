@@ -172,8 +172,8 @@ class SourceItemShape(BaseModel):
     """An item as it was seen last; `state` is here, waiting, gone or failed.
 
     `users` and `groups` are its rights in the source's words, null where it has none; `readers` are those here who may
-    see it, which is everybody of the workspace where the list is empty, and `nobody` says that it is for none. `unknown`
-    are people and groups of those that are nobody here.
+    see it: an empty list is everybody of the workspace, unless `nobody` may. `unknown` are people and groups
+    of the source that are nobody here.
     """
 
     path: str

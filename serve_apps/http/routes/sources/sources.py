@@ -14,8 +14,8 @@ from serve_apps.http.fields import Limit, Skip
 from serve_apps.http.response_shapes import Started
 from serve_apps.http.routes.documents.uploads import check_readers, named_groups
 from serve_apps.http.routes.sources.source_shapes import (
-    Removed,
     RemovalsRequest,
+    Removed,
     SourceItems,
     SourceKinds,
     SourceKindShape,
@@ -153,4 +153,3 @@ async def remove_source(
     async with parts.audited(me, "source.remove", id_, {"documents": documents}) as tx:
         await parts.sources.starter.keep(tx, me.scope, id_)
     return Removed(status="removed", job_id=None)
-
