@@ -52,5 +52,6 @@ def _console_app(settings: Settings, vouch: Callable[[str], str] | None = None) 
     from serve_apps.ui.app import create_console
 
     url = settings.console.api_url or base_url(settings.http)
-    most = settings.http.max_upload_bytes
-    return create_console(settings.console, url, time.monotonic, most_upload=most, vouch=vouch)
+    most, in_pieces = settings.http.max_upload_bytes, min(settings.uploads.max_bytes, settings.read.max_file_bytes)
+    limits = {"most_upload": most, "most_resumable": in_pieces}
+    return create_console(settings.console, url, time.monotonic, **limits, vouch=vouch)
