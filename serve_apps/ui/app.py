@@ -45,22 +45,19 @@ def create_console(
     url: str,
     clock: Callable[[], float],
     pages: Sequence[ConsolePage] = PAGES,
-    most_upload: int | None = None,
-    most_resumable: int | None = None,
+    uploads: UploadLimits = UploadLimits(),
     vouch: Callable[[str], str] | None = None,
 ) -> FastAPI:
     """The ASGI application; it stands below /console.
 
     Args:
         pages: the first has the path "".
-        most_upload: bytes of one file that is sent at once.
-        most_resumable: bytes of one file that is sent in pieces; None where none is.
+        uploads: bytes of one file.
         vouch: makes the word by which the API believes a browser's address; without it guesses count for the console's.
     """
     client = open_client(url)
     knock = SignInClient(client, vouch)
-    sessions, most = SessionStore(settings.session_hours * 3600, clock), UploadLimits(most_upload, most_resumable)
-    console = ConsoleContext(sessions, knock, pages, uploads=most)
+    console = ConsoleContext(SessionStore(settings.session_hours * 3600, clock), knock, pages, uploads=uploads)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -82,7 +79,7 @@ def create_console(
         run_history=False,
         app_kwargs={"docs_url": None, "redoc_url": None},
         auth_dependency=lambda request: session.grant.user if (session := console.session(request)) else None,
-        max_file_size=most_upload,
+        max_file_size=uploads.at_once,
         ssr_mode=False,
         enable_monitoring=False,
         pwa=False,

@@ -30,8 +30,8 @@ async def change_source(source_id: UUID, body: SourcePatch, me: Me, parts: Its) 
         values["readers"] = check_readers(values["readers"])
         await parts.groups.require_names(me.scope, named_groups(values["readers"]))
     if values.keys() & {"settings", "credential"}:
-        now = {name: values.get(name, row[name]) for name in ("settings", "credential")}
-        await parts.sources.trials.check(me.scope, row["kind"], now["settings"], now["credential"])
+        wanted = {**row, **values}
+        await parts.sources.trials.check(me.scope, wanted["kind"], wanted["settings"], wanted["credential"])
     async with parts.audited(me, "source.change", str(row["id"]), {"changed": sorted(values)}) as tx:
         await parts.sources.editor.change(tx, me.scope, str(row["id"]), values)
     return SourceShape.of(await parts.sources.store.show(me.scope, str(row["id"])))
