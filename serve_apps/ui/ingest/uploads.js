@@ -201,7 +201,8 @@ class Unfinished {
     Object.assign(this, { key, id: line.upload_session_id, name: line.document_name, size: line.total_size_bytes });
     this.state = "unfinished";
     this.offset = 0;
-    this.note = key ? "Choose the same file again, and it goes on." : "It was begun in another browser, or the file has changed.";
+    const until = " It is kept until " + new Date(line.expires_at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) + ".";
+    this.note = (key ? "Choose the same file again, and it goes on." : "It was begun in another browser or by another program.") + until;
   }
 
   async remove() {
