@@ -32,7 +32,8 @@ class Relay:
         session.asked_at = 0.0
         inside = FastAPI()
         inside.include_router(upload_routes(console))
-        transport = httpx.ASGITransport(SessionGuard(inside, console))
+        self.app = SessionGuard(inside, console)
+        transport = httpx.ASGITransport(self.app)
         headers = {"origin": "http://aos.test", PLACE: "w1"}
         self.client = httpx.AsyncClient(
             transport=transport, base_url="http://aos.test", cookies={COOKIE: key}, headers=headers
@@ -99,6 +100,25 @@ async def test_a_token_that_runs_out_is_renewed_and_the_bytes_are_asked_for_agai
     assert (again.status_code, again.json()["code"]) == (503, "token_renewed")
     await relay.client.patch(f"/uploads/{ID}", headers=TUS, content=b"x")
     assert relay.asked[-1].headers["authorization"] == "Bearer next"
+
+
+async def test_a_browser_that_goes_away_in_the_middle_sends_nothing_whole(relay: Relay) -> None:
+    messages = [{"type": "http.request", "body": b"ab", "more_body": True}, {"type": "http.disconnect"}]
+    told = list[dict[str, Any]]()
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    (cookie,) = relay.client.cookies.jar
+    headers = {"origin": "http://aos.test", "host": "aos.test", "cookie": f"{COOKIE}={cookie.value}"}
+    headers |= {"content-length": "9", "upload-offset": "0"}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "PATCH", "path": f"/uploads/{ID}", "query_string": b"", "headers": raw}
+    await relay.app(scope | {"root_path": "", "http_version": "1.1"}, receive, send)
+    assert told[0]["status"] == 499 and relay.asked == []
 
 
 async def test_unfinished_uploads_are_listed_without_those_of_other_clients(relay: Relay) -> None:

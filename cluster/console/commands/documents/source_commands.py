@@ -16,7 +16,10 @@ from cluster.console.commands.documents.document_commands import (
 )
 
 PATH = "/api/sources"
-COLUMNS = ("id", "name", "kind", "items", "gone", "failed", "every_minutes", "enabled", "job_state", "last_success_at")
+COLUMNS = (
+    *("id", "name", "kind", "items", "gone", "failed", "waiting", "every_minutes", "enabled", "job_state"),
+    *("last_success_at", "next_at"),
+)
 ITEM_COLUMNS = ("path", "state", "readers", "unknown", "status", "document_id", "error")
 
 SourceName = Annotated[str, typer.Argument(help="The source's name or id, from `aos sources list`.")]
@@ -27,8 +30,10 @@ sources = typer.Typer(no_args_is_help=True, help="List, add, test, synchronise a
 
 @sources.command("list")
 def list_sources(context: CommandContext, as_json: AsJson = False) -> None:
-    """Every source, what is here of it, and its last sync. Example: aos sources list"""
-    context.obj.print_items(PATH, COLUMNS, as_json, limit=AT_ONCE)
+    """Every source, what is here of it, what waits for a person, and its syncs. Example: aos sources list"""
+    found = context.obj.api.request("GET", PATH, params={"limit": AT_ONCE})
+    rows = [one | {"waiting": (one["waiting"] or {}).get("removals")} for one in found["items"]]
+    context.obj.print(found, as_json, printing.rows_table(rows, COLUMNS))
 
 
 @sources.command("kinds")
