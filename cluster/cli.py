@@ -13,7 +13,6 @@ from cluster.basics.errors import AosError
 from cluster.console import api
 from cluster.console.commands import (
     audit_commands,
-    blob_commands,
     chat_command,
     connection_commands,
     credential_commands,
@@ -21,7 +20,6 @@ from cluster.console.commands import (
     generation_commands,
     golden_commands,
     governance_commands,
-    graph_command,
     group_commands,
     limit_commands,
     mcp_commands,
@@ -34,9 +32,11 @@ from cluster.console.commands import (
     why_command,
 )
 from cluster.console.commands.documents import (
+    blob_commands,
     document_commands,
     export_command,
     extract_command,
+    graph_command,
     ingest_command,
     language_commands,
     ocr_commands,

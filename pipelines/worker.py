@@ -59,6 +59,7 @@ from pipelines.documents.store.choose_store import open_blobs
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
 
+LISTED_AT_ONCE = 2  # sources: one that lists slowly keeps no other from it
 QUEUE_SECONDS = 0.5  # between two looks at who waits
 SPARE_THREADS = 8
 ROOM_SETTING = "disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)"
@@ -107,7 +108,8 @@ class Worker:
     async def _run_loops(self) -> None:
         settings = self._settings
         found = resolve_endpoints(settings)
-        database = Database(found.postgres, size=4 + settings.worker.small_jobs, timeout=settings.postgres.pool_timeout)
+        room = 4 + LISTED_AT_ONCE + settings.worker.small_jobs
+        database = Database(found.postgres, size=room, timeout=settings.postgres.pool_timeout)
         await database.open()
         vault = self._vault
         watch = SettingsWatcher(self._snapshots, SettingsRows(database, vault))
@@ -117,7 +119,8 @@ class Worker:
             # Serve's own has a handful: a thread for each lane's reader, and some for chunks, graphs and names.
             threads = ThreadPoolExecutor(settings.worker.small_jobs + SPARE_THREADS, thread_name_prefix="aos-worker")
             asyncio.get_running_loop().set_default_executor(threads)
-            lanes = (*(JobLane.SMALL for _ in range(settings.worker.small_jobs)), JobLane.SLOW, JobLane.BULK)
+            small = (JobLane.SMALL,) * settings.worker.small_jobs
+            lanes = (*small, JobLane.SLOW, JobLane.BULK, *(JobLane.SYNC,) * LISTED_AT_ONCE)
             drawer = DocumentReader(settings.read, settings.ocr)
             self._vision = vision_step(settings, database, drawer)
             self._loops.extend(self._build_loop(database, embedder, lane, at) for at, lane in enumerate(lanes))

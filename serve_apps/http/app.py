@@ -47,7 +47,6 @@ from serve_apps.http.routes.documents import (
     reprocess,
     search,
     tables,
-    uploaded_events,
     versions,
 )
 from serve_apps.http.routes.governance import erasures, holds, retention
@@ -73,7 +72,7 @@ from serve_apps.http.routes.operations import (
 from serve_apps.http.routes.review import review_routes
 from serve_apps.http.routes.scans import ocr_languages, scanning
 from serve_apps.http.routes.sources import cloud_sync, source_edits, source_trials, sources
-from serve_apps.http.routes.uploads import tus_routes, upload_routes
+from serve_apps.http.routes.uploads import tus_routes, upload_routes, uploaded_events
 from serve_apps.http.scim import discovery_routes, group_routes, search_routes, user_routes
 from serve_apps.http.security_headers import SecurityHeaders
 from serve_apps.http.streams import websocket

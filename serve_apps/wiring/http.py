@@ -97,27 +97,21 @@ def build_app_dependencies(
     pictures = OneByOne(DocumentReader(settings.read, settings.ocr))
     golden = GoldenSets(base.database)
     golden_runs = _golden_runs(base, golden)
-    room = DiskRoom(settings.state_dir / "blobs", settings.disk.free_bytes, settings.disk.free_percent)
-    blobs, part_store = open_blobs(settings, room), open_parts(settings, room)
-    sweeper = UploadSweeper(base.database, blobs, part_store, settings.uploads, lambda: datetime.now(UTC))
+    stored = _storage_parts(settings, base)
     exporter = build_audit_exporter(settings.audit, base.database)
-    governance = _governance_parts(settings, base, blobs)
-    vault = vault_of(settings.models.vault_key, settings.state_dir)
-    sources = SourceParts.over(base.database, source_opener(settings.sources, settings.read, base.database, vault))
-    events = _event_parts(settings, base, blobs)
-    classifying = ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC))
+    governance = _governance_parts(settings, base, stored["blobs"])
+    events = _event_parts(settings, base, stored["blobs"])
     # What goes on by itself in this process.
     going = (
-        *(golden_runs, exporter, governance["retention"], classifying),
-        *(sources.clock(base.database), events["webhooks"], events["event_stream"], sweeper),
+        *(golden_runs, exporter, governance["retention"], events["webhooks"], events["event_stream"]),
+        *(stored["sources"].clock(base.database), _sweeper(settings, base, stored)),
+        ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC)),
     )
     return AppDependencies(
         **_database_parts(base.database),
         job_queries=JobQueries(base.database, settings.read.tenant_pages),
         **_shared_parts(base),
-        blobs=blobs,
-        sources=sources,
-        part_store=part_store,
+        **stored,
         **governance,
         **events,
         exporter=exporter,
@@ -138,6 +132,23 @@ def build_app_dependencies(
         openers=(base.upkeep.open, *([workshop.open] if inproc else []), *(one.open for one in going)),
         closers=(*(one.close for one in reversed(going)), workshop.close, base.close, pictures.close),
     )
+
+
+def _storage_parts(settings: Settings, base: Container) -> dict[str, Any]:
+    """Where bytes lie, and the sources that they come from by themselves."""
+    room = DiskRoom(settings.state_dir / "blobs", settings.disk.free_bytes, settings.disk.free_percent)
+    vault = vault_of(settings.models.vault_key, settings.state_dir)
+    opener = source_opener(settings.sources, settings.read, base.database, vault)
+    return {
+        "blobs": open_blobs(settings, room),
+        "part_store": open_parts(settings, room),
+        "sources": SourceParts.over(base.database, opener),
+    }
+
+
+def _sweeper(settings: Settings, base: Container, stored: Mapping[str, Any]) -> UploadSweeper:
+    stores = stored["blobs"], stored["part_store"]
+    return UploadSweeper(base.database, *stores, settings.uploads, lambda: datetime.now(UTC))
 
 
 def _sign_in_parts(settings: Settings, base: Container) -> dict[str, Any]:

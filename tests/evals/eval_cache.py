@@ -42,6 +42,7 @@ RISK_GOAL = "an operator sets the risk (default 0.1 %): each kind of look-alikes
 TABLE_GOAL = "the table that ships is what is measured (`--calibrate` writes it)"
 WALK_GOAL = "10,000 random operations (grant, revoke, move, search, ask, cache) 0 stale, 0 foreign"
 P50_GOAL = "hit p50 printed, the query's vector given"
+CORPUS = Path("ir", "rag-multi-corpus")  # of the data, what the walk goes over
 EACH = 250  # pairs of every change
 ROLES = 500  # pairs of swapped roles
 CALIBRATED_ON = 1_000  # pairs of every change, those that are judged left out
@@ -220,7 +221,7 @@ async def measure_walk(report: Report, evals: Path, state: Path, operations: int
     """Random operations, each answer compared with what is there."""
     found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(state)}))
     await apply_migrations(found.postgres_admin or "")
-    data = irdata.load(evals / "ir" / "rag-multi-corpus")
+    data = irdata.load(evals / CORPUS)
     texts = [f"{text.title}\n{text.text}" for text in data.documents]
     questions = sorted(data.questions.values())[:: len(data.questions) // 4]
     database, redis = Database(found.postgres), Redis.from_url(found.redis)

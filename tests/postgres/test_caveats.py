@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import TypeAdapter
 
+from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane, JobState
 from configs.sections_retrieval import RerankSettings, SearchSettings
@@ -99,7 +101,8 @@ async def test_missing_vectors_and_caveats_hide_each_other_from_nobody(
     ledger: Bench, scope: Scope, tmp_path: Path
 ) -> None:
     ledger.embedder = AwayEmbedder()
-    await ledger.scan(scope, folder_of(tmp_path, good="fine", doubtful="a DOUBT"))
+    with pytest.raises(Unavailable):  # its job waits for the embedder
+        await ledger.scan(scope, folder_of(tmp_path, good="fine", doubtful="a DOUBT"))
     rows = await documents(ledger, scope)
     assert {name: (row["status"], row["has_embeddings"]) for name, row in rows.items()} == {
         "good.txt": ("embedding_pending", False),

@@ -209,10 +209,10 @@ async def test_a_source_that_breaks_off_or_is_away_changes_nothing(
     await sources.sync(source)
     shelf.away = True
     job = await sources.start(source)
-    assert await shift(ledger).once(JobLane.BULK)
-    assert (await ledger.desk.show(scope, job))["state"] == "failed", "other syncs do not wait for it"
-    shown = await sources.show(source)
-    assert shown["last_error"]["code"] == "source_away" and shown["job_state"] == "failed"
+    assert await shift(ledger).once(JobLane.SYNC)
+    told = await ledger.desk.show(scope, job)
+    assert told["state"] == "queued" and "source_away" in [one.reason for one in told["waits"]]
+    assert (await sources.show(source))["last_error"]["code"] == "source_away"
     assert await sources.documents("user:x@x") == {"a.txt": "Text of a."}
     shelf.away, shelf.away_items = False, {"b"}
     shelf.put("b", "Text of b.")

@@ -8,6 +8,7 @@ from cluster.basics.errors import DiskFull, MemoryShort, Overloaded, Unavailable
 from cluster.console import printing
 from cluster.models.model_errors import Unusable
 from cluster.state.work.wait_reasons import Wait, format_error_reason, format_reason, list_wait_reasons, parse_reason
+from pipelines.documents.sync.source_sync import SyncCutOff
 
 PLAIN: dict[str, Any] = {
     "state": "queued",
@@ -70,6 +71,7 @@ def test_what_can_be_done_is_said_where_it_does_not_pass_by_itself() -> None:
     [
         (DiskFull("1 MiB"), Wait.DISK_FULL),
         (MemoryShort("93 %"), Wait.MEMORY_SHORT),
+        (SyncCutOff("the bucket"), Wait.SOURCE_AWAY),
         (Unavailable("the embedder"), Wait.PART_AWAY),
         (Overloaded("busy"), Wait.PART_AWAY),
         (Unusable("the key"), Wait.PART_AWAY),

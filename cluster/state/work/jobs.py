@@ -22,6 +22,7 @@ class JobLane(StrEnum):
     """Small uploads are served before bulk, and those that are slow apart from those that are not."""
 
     SMALL = "small"
+    SYNC = "sync"  # listings of sources: rights and removals do not wait behind bytes
     SLOW = "slow"  # one file or page of it costs more than others may wait for
     BULK = "bulk"
 
@@ -308,20 +309,31 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         return ClaimedJob(lease, row["kind"], JobLane(row["lane"]), row["phase"] == "run", row["payload"], creator)
 
     async def release(
-        self, lease: JobLease, *, behind: bool = False, untouched: bool = False, waiting: str | None = None
+        self,
+        lease: JobLease,
+        *,
+        behind: bool = False,
+        untouched: bool = False,
+        waiting: str | None = None,
+        rest: float | None = None,
     ) -> None:
         """Put the job back in the queue with what is done kept.
 
         It goes `behind` those that wait already; where it is `untouched`, what was begun may have cost no attempt. Its
-        readers hear of each other thing that it is `waiting` for, as `wait_reasons` writes it.
+        readers hear of each other thing that it is `waiting` for, as `wait_reasons` writes it. Nobody takes it for so
+        many seconds of `rest`.
         """
         query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
             before = await tx.one(self._sql["waiting"], **lease.values)
-            released = await tx.run(query, **lease.values, behind=behind, waiting=waiting)
+            released = await tx.run(query, **lease.values, behind=behind, waiting=waiting, rest=rest)
             told = wait_reasons.parse_reason(waiting)
             if released and waiting and before and told != wait_reasons.parse_reason(before["waiting"]):
                 await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": told[0], "why": told[1]})
+
+    async def wake(self, tx: Transaction, scope: Scope, job: JobId) -> None:
+        """A job that rests is taken at once: somebody asks for it."""
+        await tx.run(self._sql["wake"], job=job, workspace=scope.workspace)
 
     async def seen(self, owner: str, lane: JobLane, waits_for: str | None) -> None:
         """A worker takes jobs of this lane, or is kept from it by something."""

@@ -38,7 +38,8 @@ update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspac
 
 -- release: Let another tenant have its turn, or wait for what is missing; the units keep what is done.
 update jobs set state = 'queued', owner = null, lease_until = null, waiting = %(waiting)s,
-    yielded_at = case when %(behind)s then clock_timestamp() end
+    yielded_at = case when %(behind)s then clock_timestamp() end,
+    resume_at = clock_timestamp() + make_interval(secs => %(rest)s)
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
 
 -- release_untouched: As release, by a worker that is told to go: what it had in hand has not ended it.
@@ -49,6 +50,9 @@ with released as (
 )
 update units u set attempts = greatest(u.attempts - 1, 0) from released r
 where u.job_id = r.id and u.workspace_id = %(workspace)s and u.status = 'pending';
+
+-- wake: A job that rests is taken at once.
+update jobs set resume_at = null where id = %(job)s and workspace_id = %(workspace)s and state = 'queued';
 
 -- claimed_in_vain: Count a claim after which nothing more is settled than at the one before; how many there were in a row.
 update jobs j set vain_claims = case when j.settled_units = p.settled then j.vain_claims + 1 else 1 end,
@@ -221,7 +225,7 @@ update units set attempts = 0 where job_id = %(job)s and workspace_id = %(worksp
 
 -- resume: Put an ended job with units left back in the queue.
 update jobs set state = 'queued', cancel_requested = false, finished_at = null, error = null, lapses = 0,
-    vain_claims = 0
+    vain_claims = 0, resume_at = null
 where id = %(job)s and workspace_id = %(workspace)s and state in ('cancelled', 'failed', 'partial') returning state;
 
 -- worthwhile: Whether anything is left to do that is not in vain; a job without a plan has all of it before it.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from cluster.basics.errors import AosError, DiskFull, MemoryShort
+from cluster.basics.errors import AosError
 
 ALIVE_SECONDS = 60.0  # a worker that told nothing for so long is none
 
@@ -17,6 +17,7 @@ class Wait(StrEnum):
     DISK_FULL = "disk_full"
     MEMORY_SHORT = "memory_short"
     PART_AWAY = "part_away"  # a model, Ray or Postgres does not answer its worker
+    SOURCE_AWAY = "source_away"  # what a sync reads from does not answer
     MACHINE_BUSY = "machine_busy"
     OTHER_TENANTS = "other_tenants"
     BEHIND = "behind"
@@ -33,11 +34,13 @@ class WaitReason:
     fix: str = ""
 
 
+_NAMED = (Wait.DISK_FULL, Wait.MEMORY_SHORT, Wait.SOURCE_AWAY)  # errors have these codes
 _FIXES: Mapping[Wait, str] = {
     Wait.NO_WORKER: "`aos doctor` says whether the worker runs; `aos up` starts it.",
     Wait.DISK_FULL: "Free some space; it goes on by itself.",
     Wait.MEMORY_SHORT: "It goes on by itself; fewer readers (AOS_READ_READERS) need less.",
     Wait.PART_AWAY: "`aos doctor` says what is wrong; it goes on by itself.",
+    Wait.SOURCE_AWAY: "It goes on by itself when the source answers; `aos sources test NAME` says whether it does.",
     Wait.MACHINE_BUSY: "It goes on by itself; AOS_READ_FLOOR says what it has at least.",
     Wait.QUOTA: "Delete documents, or raise AOS_READ_TENANT_PAGES.",
 }
@@ -45,8 +48,7 @@ _FIXES: Mapping[Wait, str] = {
 
 def format_error_reason(error: AosError) -> str:
     """The text a worker writes down of an error that makes a job wait."""
-    named: Mapping[type[AosError], Wait] = {DiskFull: Wait.DISK_FULL, MemoryShort: Wait.MEMORY_SHORT}
-    reason = named.get(type(error), Wait.PART_AWAY)
+    reason = next((one for one in _NAMED if one == error.code), Wait.PART_AWAY)
     return format_reason(reason, str(error))
 
 

@@ -5,10 +5,10 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cluster.basics.crowd import CrowdWatch
-from cluster.basics.errors import DiskFull, Stalled, Transient, Unavailable
+from cluster.basics.errors import DiskFull, Invalid, Stalled, Transient, Unavailable
 from cluster.state.work.jobs import (
     ClaimedJob,
     JobLane,
@@ -35,8 +35,9 @@ from pipelines.documents.ingest.arrivals import PREVIOUS, ArrivalIntake
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
-from pipelines.documents.ingest.stages import JobStages
+from pipelines.documents.ingest.stages import BatchResult, JobStages
 from pipelines.documents.ingest.suspects import given_up_page, most_deaths, suspects_apart
+from pipelines.documents.ingest.sync_turn import SyncTurn
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
@@ -54,15 +55,6 @@ SLICE_PAGES = 4  # read again after a kill: at most this many times the number o
 
 class TooSlow(Exception):
     """A file or page costs more than those that wait beside it should wait for."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """Result of one batch: units settled, whether the job has ended, and whether it waits in the other lane now."""
-
-    units: int
-    ended: bool
-    moved: bool = False
 
 
 class IngestionRunner:
@@ -125,6 +117,8 @@ class IngestionRunner:
             LeaseLost: another worker has the job; nothing more was written.
             Permanent: the job cannot be done as asked; the caller ends it with this reason.
         """
+        if job.lane is JobLane.SYNC:
+            return await self.list_source(job, stopped)
         payload = dict(job.payload)
         await self._look(job)
         chunking = await self._store.workspace_chunking(job.lease.scope, self._chunk)
@@ -170,6 +164,13 @@ class IngestionRunner:
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
         await self._verdicts.finish(job.lease)
         return BatchResult(units, ended=True)
+
+    async def list_source(self, job: ClaimedJob, stopped: Callable[[], bool]) -> BatchResult:
+        """A turn in the lane of syncs; see `SyncTurn`. Raises Invalid: this worker synchronises nothing."""
+        if self._sync is None:
+            raise Invalid("no worker here synchronises sources")
+        turn = SyncTurn(self._jobs, self._planner, self._sync, self._verdicts, self._read.small_pages)
+        return await turn.run(job, stopped)
 
     async def _look(self, job: ClaimedJob) -> None:
         """Decide for a turn whether bulk work is held: done here in pulses, a few pages at a time."""
@@ -302,12 +303,18 @@ class IngestionRunner:
             begun = _readings_by_base(units)
             same = await self._store.revisions.same(lease.scope, lease.job, begun)
             keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
+            without = 0
             async for indexed in self._choose_stages(len(units)).index(lease.scope, list(keys)):
                 for one in indexed:
                     done += await self._write_index(lease, one, target, building, keys[one.version], begun)
-                    untouched.discard(keys[one.version])
+                    if one.vectors is None:
+                        without += 1
+                    else:
+                        untouched.discard(keys[one.version])
                 if stopped():
                     break
+            if without:  # they are found by their words, and done again with vectors
+                raise Unavailable(f"the embedder stays away; {without} documents of this batch wait for it")
         return done
 
     async def _hold_back(self, lease: JobLease, pending: Sequence[WorkUnit]) -> tuple[list[WorkUnit], int]:
@@ -336,11 +343,14 @@ class IngestionRunner:
         """
         if indexed.broken:
             raise BrokenVectors(f"vectors of version {indexed.version}")
-        if building and indexed.vectors is None:
+        is_away = indexed.vectors is None
+        if is_away and (building or key in begun):
             raise Unavailable("the embedder stays away; readers keep the index they have")
         async with self._jobs.writing(lease) as tx:
             if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
                 return 0  # its text was read again meanwhile: the unit stays and is done again
+            if is_away:
+                return 0
             settled = UnitOutcome(key, UnitStatus.DONE)
             if not building:
                 standing = await self._generations.standing(tx, lease.scope, indexed.version)

@@ -16,12 +16,14 @@ from cluster.state.work.lease import Heartbeat
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import IndexRecipe
 from pipelines.documents.ingest.ingestion import IngestionRunner
+from pipelines.documents.sync.source_sync import SyncCutOff
 
 log = logging.getLogger(__name__)
 
 REBUILD = "reindex"  # has no end of its own while nothing of it can be done
 WAIT_SECONDS = 1.0  # between two looks whether a restart is over
 SEEN_SECONDS = 5.0  # a worker tells so often that it is there
+FIRST_REST, LONGEST_REST = 5.0, 120.0  # seconds before a source that is away is asked again
 LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
 
 
@@ -82,7 +84,8 @@ class JobLoop:
         """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""
         if self._room is not None:
             self._room.require()
-        await self._recipe(False)  # where the embedder is away, jobs wait without being claimed
+        if lane is not JobLane.SYNC:  # which embeds nothing
+            await self._recipe(False)  # where the embedder is away, jobs wait without being claimed
         job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
         if job is None:
             return False
@@ -92,7 +95,8 @@ class JobLoop:
             async with Heartbeat(send, job.lease, settings.lease_seconds, settings.heartbeat_seconds) as heartbeat:
                 await heartbeat.beat()  # whoever had the job before may have died before it could cancel it
                 await self._await_restart(job, heartbeat)
-                await self._run_batches(job, await self._recipe_of_now(), heartbeat)
+                recipe = None if job.lane is JobLane.SYNC else await self._recipe_of_now()
+                await self._run_batches(job, recipe, heartbeat)
         except LeaseLost as error:
             await self._note_refusal(job.lease, error)
         except Transient as error:
@@ -103,14 +107,18 @@ class JobLoop:
             self._held = None
         return True
 
-    async def _run_batches(self, job: ClaimedJob, recipe: IndexRecipe, heartbeat: Heartbeat[JobLease]) -> None:
+    async def _run_batches(self, job: ClaimedJob, recipe: IndexRecipe | None, heartbeat: Heartbeat[JobLease]) -> None:
+        """`recipe`: None in the lane of syncs alone."""
         sliced = job.lane is not JobLane.BULK
         while True:
             began = time.monotonic()
             over = began + self._settings.slice_seconds if sliced else math.inf
             # A slice that is over gives up no page that a model looks at: the next would send it again, and the next.
             stopped, ended = partial(self._is_to_stop, heartbeat, over), partial(self._is_to_stop, heartbeat)
-            turn = await self._runner.turn(job, recipe, stopped, ended)
+            if recipe is None:
+                turn = await self._runner.list_source(job, stopped)
+            else:
+                turn = await self._runner.turn(job, recipe, stopped, ended)
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
@@ -165,6 +173,10 @@ class JobLoop:
             await self._end_job(job, JobState.FAILED, f"no progress in {claims} claims, the last time because: {error}")
             return
         log.warning("job %s goes back to the queue: %s", job.lease.job, error)
+        if isinstance(error, SyncCutOff):  # of this job alone: others of the lane go on meanwhile
+            rest = min(LONGEST_REST, FIRST_REST * 2**claims)
+            await self._jobs.release(job.lease, waiting=wait_reasons.format_error_reason(error), rest=rest)
+            return
         await self._jobs.release(job.lease, waiting=wait_reasons.format_error_reason(error))
         await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
 

@@ -63,8 +63,17 @@ class JobPlanner:
                 await self._plan_graph(job.lease, DocumentId(job.payload["document_id"]))
             case _:
                 raise Invalid(f"no worker knows jobs of kind {job.kind}")
-        async with self._jobs.writing(job.lease) as tx:
-            await self._jobs.planned(tx, job.lease, found)
+        return await self._close_plan(job.lease, found)
+
+    async def plan_listing(self, job: ClaimedJob) -> Mapping[str, Any]:
+        """As `plan`, of a sync. Raises SyncCutOff, SourceRefused, SourceInvalid; NotFound: the source was removed."""
+        if self._sync is None:
+            raise Invalid("no worker here synchronises sources")
+        return await self._close_plan(job.lease, await self._sync.plan(job))
+
+    async def _close_plan(self, lease: JobLease, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        async with self._jobs.writing(lease) as tx:
+            await self._jobs.planned(tx, lease, found)
         return found
 
     async def _scan_folder(self, lease: JobLease, root: Path) -> Mapping[str, int]:

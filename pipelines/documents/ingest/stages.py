@@ -18,6 +18,15 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
+class BatchResult:
+    """Result of one batch: units settled, whether the job has ended, and whether it waits in the other lane now."""
+
+    units: int
+    ended: bool
+    moved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FileTask:
     """A file to survey; `key` is its unit's, `path`, `encoding` and `language` are as in Slice.
 

@@ -50,7 +50,7 @@ class S3Source:
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`."""
         span: Any = {"offset": start} if length is None else (start, start + length)
-        options = {"range": span} if start or length is not None else {}
+        options: Any = {"range": span} if start or length is not None else {}
         try:
             found = await obstore.get_async(self._store, item.id, options=options)
             async for block in found.stream(min_chunk_size=_BLOCK):

@@ -5,8 +5,11 @@ from types import MappingProxyType
 from typing import Final
 
 from pipelines.documents.sources import folder_source, s3_source
+from pipelines.documents.sources.cloud import box_source, dropbox_source, google_drive_source, onedrive_source
 from pipelines.documents.sources.source_port import SourceKind
 
+_CLOUDS: Final = (onedrive_source.KIND, google_drive_source.KIND, dropbox_source.KIND, box_source.KIND)
+
 SOURCE_KINDS: Final[Mapping[str, SourceKind]] = MappingProxyType(
-    {kind.name: kind for kind in (folder_source.KIND, s3_source.KIND)}
+    {kind.name: kind for kind in (folder_source.KIND, s3_source.KIND, *_CLOUDS)}
 )

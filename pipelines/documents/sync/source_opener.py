@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlunsplit
 
 from cluster.basics.addresses import Resolve, resolve_host
-from cluster.basics.errors import Forbidden, Invalid
+from cluster.basics.errors import Forbidden, Invalid, Unavailable
 from cluster.basics.scope import Scope
 from cluster.models.connections.egress import AddressRefused, EgressPolicy
 from cluster.models.connections.endpoint_connection import checked_url
@@ -19,6 +19,7 @@ from cluster.state.vault import Vault, secret_place
 from pipelines.documents.sources.source_kinds import SOURCE_KINDS
 from pipelines.documents.sources.source_port import (
     Source,
+    SourceAway,
     SourceGround,
     SourceInvalid,
     SourceKind,
@@ -114,7 +115,10 @@ class SourceOpener:
         if credential is not None and not known.takes_credential:
             raise SourceInvalid(f"a source of kind {kind} takes no credential")
         secret = {} if credential is None else await self._open_credential(scope, credential)
-        return await known.open(SourceOpening(settings, secret), self._ground)
+        try:
+            return await known.open(SourceOpening(settings, secret), self._ground)
+        except Unavailable as error:  # its name has no address now
+            raise SourceAway(error.detail) from error
 
     async def _open_credential(self, scope: Scope, name: str) -> dict[str, str]:
         async with self._db.transaction(scope) as tx:

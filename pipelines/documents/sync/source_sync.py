@@ -4,11 +4,12 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from cluster.basics.disk import full_at, means_full
-from cluster.basics.errors import LegalHold, NotFound, Permanent
+from cluster.basics.errors import LegalHold, NotFound, Transient
 from cluster.state.work.jobs import ClaimedJob, JobLease, JobLedger, UnitOutcome, UnitStatus, WorkUnit
 from pipelines.documents.document import Failure, FailureReason, document_id, fingerprint_parts
 from pipelines.documents.sources.source_port import ItemGone, Source, SourceAway, SourceItem, SourceRefused
@@ -16,7 +17,7 @@ from pipelines.documents.store.blobs import BlobStore, Location, location_of
 from pipelines.documents.store.page_codec import failure_to_json
 from pipelines.documents.sync.source_opener import SourceOpener
 from pipelines.documents.sync.source_store import SourceDefinition, SourceStore
-from pipelines.documents.sync.sync_planner import SyncPlanner
+from pipelines.documents.sync.sync_planner import SyncPlanner, describe_error
 from pipelines.documents.sync.sync_units import ALTER, ERASE, FETCH, LEAVE, filename_of, item_from_json
 from pipelines.documents.sync.synced_documents import SyncedDocuments
 
@@ -33,11 +34,11 @@ class FetchLimits:
     max_bytes: int
 
 
-class SyncCutOff(Permanent):
-    """The source stopped answering; the next sync goes on."""
+class SyncCutOff(Transient):
+    """The source does not answer; the job waits for it."""
 
-    code, status = "source_away", 409
-    fix = "Try its settings: aos sources test NAME. The next sync fetches what is missing."
+    code = "source_away"
+    fix = "Try its settings: aos sources test NAME. The sync goes on by itself."
 
 
 class TooManyBytes(Exception):
@@ -63,28 +64,42 @@ class SourceSync:
         self._planner, self._blobs, self._limits, self._survey = planner, blobs, limits, survey_stage
 
     async def plan(self, job: ClaimedJob) -> Mapping[str, Any]:
-        """See `SyncPlanner.plan`. Raises SyncCutOff: other sources' syncs do not wait until this one answers again."""
+        """See `SyncPlanner.plan`. Raises SyncCutOff: the source is away."""
         try:
             return await self._planner.plan(job)
         except SourceAway as error:
             raise SyncCutOff(error.detail) from error
+
+    async def apply(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
+        """Write rights, names and removals, and fetch nothing; how many units were settled."""
+        source = await self._definition(job)
+        return await (self._pass_over_all(job.lease) if source is None else self._apply(job.lease, source, stopped))
 
     async def run(self, job: ClaimedJob, stopped: Callable[[], bool]) -> int:
         """Do what is pending, and fetch some items; how many units were settled.
 
         Rights come first: what narrows who may see something does not wait for bytes. Raises SyncCutOff, SourceRefused.
         """
-        try:
-            source = await self._store.definition(job.lease.scope, str(job.payload["source"]))
-        except NotFound:
+        source = await self._definition(job)
+        if source is None:
             return await self._pass_over_all(job.lease)
-        done = 0
-        for stage, act in ((ALTER, self._alter), (LEAVE, self._leave), (ERASE, self._erase)):
-            while not stopped() and (units := await self._jobs.pending(job.lease, stage, ROWS_A_WRITE)):
-                await act(job.lease, source, units)
-                done += len(units)
+        done = await self._apply(job.lease, source, stopped)
         if not stopped() and (units := await self._jobs.pending(job.lease, FETCH, FETCHED_A_TURN)):
             done += await self._fetch(job.lease, source, units)
+        return done
+
+    async def _definition(self, job: ClaimedJob) -> SourceDefinition | None:
+        try:
+            return await self._store.definition(job.lease.scope, str(job.payload["source"]))
+        except NotFound:
+            return None
+
+    async def _apply(self, lease: JobLease, source: SourceDefinition, stopped: Callable[[], bool]) -> int:
+        done = 0
+        for stage, act in ((ALTER, self._alter), (LEAVE, self._leave), (ERASE, self._erase)):
+            while not stopped() and (units := await self._jobs.pending(lease, stage, ROWS_A_WRITE)):
+                await act(lease, source, units)
+                done += len(units)
         return done
 
     async def close(self, lease: JobLease, payload: Mapping[str, Any]) -> None:
@@ -150,8 +165,11 @@ class SourceSync:
                 await asyncio.to_thread(self._blobs.delete, Location(location))
 
     async def _fetch(self, lease: JobLease, source: SourceDefinition, units: Sequence[WorkUnit]) -> int:
-        """Fetch items, some side by side. Where the source is away, no item is to blame."""
-        opened = await self._opener.open(lease.scope, source.kind, source.settings, source.credential)
+        """Fetch items, some side by side. Where the source is away, no item is to blame, and none used an attempt."""
+        try:
+            opened = await self._opener.open(lease.scope, source.kind, source.settings, source.credential)
+        except SourceAway as error:
+            raise await self._cut_off(lease, source, error) from error
         places = asyncio.Semaphore(AT_ONCE)
         away: dict[str, SourceAway] = {}
 
@@ -167,19 +185,24 @@ class SourceSync:
             async with asyncio.TaskGroup() as tasks:
                 for unit in units:
                     tasks.create_task(one(unit))
-            cut_off = len(away) == len(units) and not await _answers(opened, source.cursor)
+            cut_off = bool(away) and not await _answers(opened, source.cursor)
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
         finally:
             await opened.close()
         if cut_off:
             await self._jobs.refund(lease, FETCH, list(away))
-            raise SyncCutOff(next(iter(away.values())).detail)
+            raise await self._cut_off(lease, source, next(iter(away.values())))
         given_up = [unit for unit in units if unit.key in away and unit.attempts + 1 >= ATTEMPTS]
         for unit in given_up:
             why = Failure(FETCH, FailureReason.TIMEOUT, str(away[unit.key]), retryable=True)
             await self._miss(lease, source, unit, why)
         return len(units) - len(away) + len(given_up)
+
+    async def _cut_off(self, lease: JobLease, source: SourceDefinition, error: SourceAway) -> SyncCutOff:
+        """The source's row says so, too, until a sync was done to its end."""
+        await self._store.set_error(lease.scope, source.id, describe_error(error, datetime.now(UTC)))
+        return SyncCutOff(error.detail)
 
     async def _fetch_item(self, lease: JobLease, source: SourceDefinition, opened: Source, unit: WorkUnit) -> None:
         item = item_from_json(unit.payload["item"])

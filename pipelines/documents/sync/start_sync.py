@@ -38,6 +38,7 @@ class SyncStarter:
         """
         row = await self.store.lock(tx, scope, source)
         if row["busy"]:
+            await self.jobs.wake(tx, scope, JobId(row["job_id"]))
             return EnqueuedJob(JobId(row["job_id"]), fresh=False)
         return await self._enqueue(tx, scope, row, {"dry_run": True} if dry_run else {})
 
@@ -73,6 +74,6 @@ class SyncStarter:
     async def _enqueue(self, tx: Transaction, scope: Scope, row: Row, more: dict[str, Any]) -> EnqueuedJob:
         # `refresh`: the documents of its files are announced when they are fetched; one that is gone then stays gone.
         payload = {"source": row["id"], "refresh": True, **more}
-        job = await self.jobs.enqueue(tx, scope, SYNC, JobLane.BULK, payload)
+        job = await self.jobs.enqueue(tx, scope, SYNC, JobLane.SYNC, payload)
         await self.store.set_job(tx, scope, row["id"], job.job)
         return job

@@ -1,0 +1,1 @@
+"""Sources in clouds, over their HTTP APIs."""

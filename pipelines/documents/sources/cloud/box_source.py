@@ -1,0 +1,122 @@
+"""Box as a source: folder by folder; a folder that cannot be looked into keeps what is known of it."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, open_http
+from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
+from pipelines.documents.sources.housekeeping import housekeeping_kind
+from pipelines.documents.sources.source_port import (
+    ItemGone,
+    ListingFault,
+    ListingPage,
+    Source,
+    SourceAway,
+    SourceGround,
+    SourceItem,
+    SourceKind,
+    SourceOpening,
+    SourceRefused,
+)
+
+_BASE: Final = "https://api.box.com/2.0"
+_TOKEN: Final = "https://api.box.com/oauth2/token"
+_FIELDS: Final = "id,type,name,etag,sha1,size,item_status"
+_MOST_FOLDERS: Final = 100_000
+
+
+class BoxSource:
+    """Always everything: Box's events name no folder that they are below of."""
+
+    def __init__(self, client: CloudClient, folder: str) -> None:
+        """`folder` is an id; 0 is the root."""
+        self._client, self._folder = client, folder
+
+    async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:
+        """See `Source`."""
+        waiting, seen = deque([(self._folder, "")]), {self._folder}
+        while waiting:
+            folder, path = waiting.popleft()
+            try:
+                async for entries in self._entries(folder):
+                    yield ListingPage([_item_of(one, path) for one in entries if _is_read(one)])
+                    for one in entries:
+                        if one.get("type") == "folder" and one["id"] not in seen:
+                            seen.add(one["id"])
+                            waiting.append((one["id"], _joined(path, one["name"])))
+            except (SourceRefused, ItemGone) as error:
+                if folder == self._folder:
+                    raise SourceRefused(f"folder {folder}: {error}") from error
+                yield ListingPage(faults=[ListingFault(path, "this folder cannot be looked into")])
+            if len(seen) > _MOST_FOLDERS:
+                raise SourceRefused(
+                    f"there are more than {_MOST_FOLDERS} folders", fix="Make a source of each part of it."
+                )
+
+    async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
+        """See `Source`."""
+        async for block in self._client.read(f"files/{quote(item.id)}/content", start, length):
+            yield block
+
+    def local_path(self, item: SourceItem) -> None:
+        """None: its bytes are fetched."""
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._client.close()
+
+    async def _entries(self, folder: str) -> AsyncIterator[list[Mapping[str, Any]]]:
+        marker = ""
+        while True:
+            params = {"fields": _FIELDS, "limit": 1000, "usemarker": "true", **({"marker": marker} if marker else {})}
+            found = await self._client.get(f"folders/{quote(folder)}/items", params)
+            if not isinstance(found, dict) or not isinstance(found.get("entries"), list):
+                raise SourceAway("Box answers with no listing")
+            yield found["entries"]
+            if not (marker := str(found.get("next_marker") or "")):
+                return
+
+
+def _joined(path: str, name: Any) -> str:
+    name = str(name).replace("/", "∕")
+    return f"{path}/{name}" if path else name
+
+
+def _item_of(one: Mapping[str, Any], path: str) -> SourceItem:
+    size = int(one["size"]) if one.get("size") is not None else None
+    return SourceItem(str(one["id"]), f"{one.get('sha1') or one.get('etag')} {size}", _joined(path, one["name"]), size)
+
+
+def _is_read(one: Mapping[str, Any]) -> bool:
+    is_there = one.get("item_status", "active") == "active"
+    return one.get("type") == "file" and is_there and not housekeeping_kind(str(one["name"]))
+
+
+async def _open_box(opening: SourceOpening, ground: SourceGround) -> Source:
+    settings = opening.settings
+    base = await ground.check_endpoint(str(settings.get("endpoint") or _BASE))
+    subject = {}
+    for kind in ("enterprise", "user"):
+        if settings.get(kind):
+            subject = {"box_subject_type": kind, "box_subject_id": str(settings[kind])}
+    http = open_http()
+    endpoint = TokenEndpoint(str(settings.get("token_url") or _TOKEN), more=subject)
+    tokens = CloudTokens(http, opening.secret, endpoint, ground.check_endpoint)
+    return BoxSource(CloudClient(http, base, tokens, ground.check_endpoint), str(settings.get("folder") or "0"))
+
+
+KIND: Final = SourceKind(
+    name="box",
+    title="Box",
+    settings={
+        "folder": "The id of a folder; the root where none is named.",
+        "enterprise": "The enterprise's id, where an application with client credentials acts for itself.",
+        "user": "A user's id, where it acts for that user.",
+        "endpoint": "Another base URL; https://api.box.com/2.0 where none is named.",
+        "token_url": "Another token endpoint.",
+    },
+    open=_open_box,
+    takes_credential=True,
+)

@@ -1,0 +1,103 @@
+"""Dropbox as a source: every file below a folder, by the listing of its API."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_http
+from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
+from pipelines.documents.sources.housekeeping import housekeeping_kind
+from pipelines.documents.sources.source_port import (
+    ItemGone,
+    ListingPage,
+    Source,
+    SourceAway,
+    SourceGround,
+    SourceItem,
+    SourceKind,
+    SourceOpening,
+    SourceRefused,
+)
+
+_BASE: Final = "https://api.dropboxapi.com/2"
+_CONTENT: Final = "https://content.dropboxapi.com/2"
+_TOKEN: Final = "https://api.dropboxapi.com/oauth2/token"
+_PAGE: Final = 2000
+
+
+class DropboxSource:
+    """Always everything, two thousand entries a call: changes name what is gone by its path alone, which is no id."""
+
+    def __init__(self, api: CloudClient, content: CloudClient, folder: str) -> None:
+        """`content` is the host that bytes come from."""
+        self._api, self._content, self._folder = api, content, folder.strip("/")
+
+    async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:
+        """See `Source`."""
+        root = f"/{self._folder}" if self._folder else ""
+        asked = {"path": root, "recursive": True, "include_non_downloadable_files": False, "limit": _PAGE}
+        try:
+            found = await self._api.post("files/list_folder", asked)
+            while True:
+                if not isinstance(found, dict) or not isinstance(found.get("entries"), list):
+                    raise SourceAway("Dropbox answers with no listing")
+                yield ListingPage([_item_of(one) for one in found["entries"] if _is_read(one)])
+                if not found.get("has_more"):
+                    return
+                found = await self._api.post("files/list_folder/continue", {"cursor": found["cursor"]})
+        except CursorExpired as error:
+            raise SourceAway("Dropbox broke its listing off") from error
+        except ItemGone as error:
+            raise SourceRefused(f"there is no folder {root}") from error
+
+    async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
+        """See `Source`."""
+        headers = {"Dropbox-API-Arg": json.dumps({"path": item.id})}
+        async for block in self._content.read("files/download", start, length, method="POST", headers=headers):
+            yield block
+
+    def local_path(self, item: SourceItem) -> None:
+        """None: its bytes are fetched."""
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._api.close()
+        await self._content.close()
+
+
+def _item_of(one: Mapping[str, Any]) -> SourceItem:
+    size = int(one["size"])
+    return SourceItem(str(one["id"]), f"{one.get('content_hash') or one['rev']} {size}", _path_of(one), size)
+
+
+def _path_of(one: Mapping[str, Any]) -> str:
+    return str(one.get("path_display") or one["path_lower"]).lstrip("/")
+
+
+def _is_read(one: Mapping[str, Any]) -> bool:
+    return one.get(".tag") == "file" and not any(housekeeping_kind(part) for part in _path_of(one).split("/"))
+
+
+async def _open_dropbox(opening: SourceOpening, ground: SourceGround) -> Source:
+    settings = opening.settings
+    base = await ground.check_endpoint(str(settings.get("endpoint") or _BASE))
+    files = await ground.check_endpoint(str(settings.get("content_endpoint") or settings.get("endpoint") or _CONTENT))
+    endpoint = TokenEndpoint(str(settings.get("token_url") or _TOKEN))
+    http = open_http()
+    tokens = CloudTokens(http, opening.secret, endpoint, ground.check_endpoint)
+    api, content = (CloudClient(http, one, tokens, ground.check_endpoint) for one in (base, files))
+    return DropboxSource(api, content, str(settings.get("folder") or ""))
+
+
+KIND: Final = SourceKind(
+    name="dropbox",
+    title="Dropbox",
+    settings={
+        "folder": "Only what lies below this folder.",
+        "endpoint": "Another base URL; https://api.dropboxapi.com/2 where none is named.",
+        "content_endpoint": "Another base URL for bytes; https://content.dropboxapi.com/2 where none is named.",
+        "token_url": "Another token endpoint.",
+    },
+    open=_open_dropbox,
+    takes_credential=True,
+)
