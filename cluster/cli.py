@@ -41,7 +41,7 @@ from cluster.console.commands.documents import (
     language_commands,
     ocr_commands,
     review_commands,
-    source_commands,
+    source_change_commands,
     table_commands,
 )
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
@@ -69,7 +69,7 @@ app.add_typer(ocr_commands.ocr, name="ocr")
 app.add_typer(language_commands.languages, name="languages")
 app.add_typer(table_commands.tables, name="tables")
 app.add_typer(review_commands.review, name="review")
-app.add_typer(source_commands.sources, name="sources")
+app.add_typer(source_change_commands.app, name="sources")
 app.command()(chat_command.chat)
 app.command("mcp")(mcp_commands.serve)
 app.command()(run_commands.replay)

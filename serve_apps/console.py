@@ -50,7 +50,9 @@ def local() -> FastAPI:
 def _console_app(settings: Settings, vouch: Callable[[str], str] | None = None) -> FastAPI:
     # Gradio takes three seconds, and Serve finds the deployment in another process than the replica's.
     from serve_apps.ui.app import create_console
+    from serve_apps.ui.kit.page import UploadLimits
 
     url = settings.console.api_url or base_url(settings.http)
-    most = settings.http.max_upload_bytes
-    return create_console(settings.console, url, time.monotonic, most_upload=most, vouch=vouch)
+    most, in_pieces = settings.http.max_upload_bytes, min(settings.uploads.max_bytes, settings.read.max_file_bytes)
+    limits = UploadLimits(most, in_pieces)
+    return create_console(settings.console, url, time.monotonic, uploads=limits, vouch=vouch)

@@ -71,7 +71,7 @@ from serve_apps.http.routes.operations import (
 )
 from serve_apps.http.routes.review import review_routes
 from serve_apps.http.routes.scans import ocr_languages, scanning
-from serve_apps.http.routes.sources import cloud_sync, sources
+from serve_apps.http.routes.sources import cloud_sync, source_edits, source_trials, sources
 from serve_apps.http.routes.uploads import tus_routes, upload_routes, uploaded_events
 from serve_apps.http.scim import discovery_routes, group_routes, search_routes, user_routes
 from serve_apps.http.security_headers import SecurityHeaders
@@ -114,7 +114,7 @@ _ROUTES = (
         tables,
         uploaded_events,
     ),
-    *(sources, cloud_sync),
+    *(sources, source_trials, source_edits, cloud_sync),
     *(generations, golden, golden_runs, jobs, audit, governance, config, restarts, now, metrics, webhooks),
     *(discovery_routes, user_routes, group_routes, search_routes),
     *(chat, runs, sessions, approvals, schedules, academy, openai_routes, mcp_routes, protected_resource, websocket),

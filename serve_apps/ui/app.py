@@ -16,9 +16,10 @@ from serve_apps.ui.chat.page import PAGE as CHAT
 from serve_apps.ui.documents.page import PAGE as DOCUMENTS
 from serve_apps.ui.index.page import PAGE as INDEX
 from serve_apps.ui.ingest.page import PAGE as INGEST
+from serve_apps.ui.ingest.upload_relay import upload_routes
 from serve_apps.ui.kit.api import SignInClient, open_client
 from serve_apps.ui.kit.frame import NAME
-from serve_apps.ui.kit.page import PREFIX, ConsoleContext, ConsolePage
+from serve_apps.ui.kit.page import PREFIX, ConsoleContext, ConsolePage, UploadLimits
 from serve_apps.ui.kit.theme import make_theme
 from serve_apps.ui.review.page import PAGE as REVIEW
 from serve_apps.ui.runs.page import PAGE as RUNS
@@ -44,19 +45,19 @@ def create_console(
     url: str,
     clock: Callable[[], float],
     pages: Sequence[ConsolePage] = PAGES,
-    most_upload: int | None = None,
+    uploads: UploadLimits = UploadLimits(),
     vouch: Callable[[str], str] | None = None,
 ) -> FastAPI:
     """The ASGI application; it stands below /console.
 
     Args:
         pages: the first has the path "".
-        most_upload: bytes of one file.
+        uploads: bytes of one file.
         vouch: makes the word by which the API believes a browser's address; without it guesses count for the console's.
     """
     client = open_client(url)
     knock = SignInClient(client, vouch)
-    console = ConsoleContext(SessionStore(settings.session_hours * 3600, clock), knock, pages, most_upload=most_upload)
+    console = ConsoleContext(SessionStore(settings.session_hours * 3600, clock), knock, pages, uploads=uploads)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -66,7 +67,8 @@ def create_console(
     blocks = draw_console(console)
     app = FastAPI(title=f"{NAME} console", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     doors = sign_in.sign_in_routes(console, knock), provider_sign_in.provider_routes(console, knock)
-    for router in (*doors, oauth_pages.oauth_routes(console), pictures.picture_routes(console), _asset_routes()):
+    passed_through = pictures.picture_routes(console), upload_routes(console)
+    for router in (*doors, oauth_pages.oauth_routes(console), *passed_through, _asset_routes()):
         app.include_router(router)
     gr.mount_gradio_app(
         app,
@@ -77,7 +79,7 @@ def create_console(
         run_history=False,
         app_kwargs={"docs_url": None, "redoc_url": None},
         auth_dependency=lambda request: session.grant.user if (session := console.session(request)) else None,
-        max_file_size=most_upload,
+        max_file_size=uploads.at_once,
         ssr_mode=False,
         enable_monitoring=False,
         pwa=False,

@@ -56,25 +56,33 @@
     location.hash = inside.getAttribute("href");
   });
 
-  // Of several files that are chosen at once the ones that are too large are named and left out, the others are sent.
+  // Of several files that are chosen at once the ones that are too large are named and left out, large ones go in pieces
+  // (uploads.js), and the others are sent.
   function fitting(event, input, files) {
     const told = document.querySelector("[data-most]");
     const most = Number(told?.dataset.most ?? Infinity);
+    const atOnce = Math.min(most, Number(told?.dataset.atOnce ?? Infinity));
     const large = [...files].filter((file) => file.size > most);
+    const pieces = [...files].filter((file) => file.size <= most && file.size > atOnce);
     if (told) told.replaceChildren();
-    if (!large.length) return;
+    if (!large.length && !pieces.length) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     const kept = new DataTransfer();
-    [...files].filter((file) => file.size <= most).forEach((file) => kept.items.add(file));
+    [...files].filter((file) => file.size <= atOnce).forEach((file) => kept.items.add(file));
+    if (pieces.length) document.dispatchEvent(new CustomEvent("aos-large-files", { detail: pieces }));
+    if (large.length) tellTooLarge(told, large);
+    input.files = kept.files;
+    if (kept.files.length) input.dispatchEvent(Object.assign(new Event("change", { bubbles: true }), { fits: true }));
+  }
+  function tellTooLarge(told, large) {
     const names = document.createElement("ul"), fix = document.createElement("p");
     large.forEach((file) => names.append(Object.assign(document.createElement("li"), {
       textContent: `${file.name} is larger than ${told.dataset.limit} and was not sent.`,
     })));
-    fix.textContent = "Split it, scan it from a folder, or ask an administrator to raise AOS_HTTP_MAX_UPLOAD_BYTES.";
+    const limits = told.dataset.atOnce ? "AOS_READ_MAX_FILE_BYTES and AOS_UPLOADS_MAX_BYTES" : "AOS_HTTP_MAX_UPLOAD_BYTES";
+    fix.textContent = `Split it, scan it from a folder, or ask an administrator to raise ${limits}.`;
     told.append(names, fix);
-    input.files = kept.files;
-    if (kept.files.length) input.dispatchEvent(Object.assign(new Event("change", { bubbles: true }), { fits: true }));
   }
   document.addEventListener("change", (event) => {
     if (!event.fits && event.target.matches?.("#upload input[type=file]")) fitting(event, event.target, event.target.files);
@@ -107,7 +115,8 @@
       how = { ...how, headers };
     }
     const answer = await send(what, how);
-    if (answer.status === 409 && answer.headers.get("content-type")?.startsWith("application/problem+json")) {
+    const bare = (how.method ?? what.method) === "HEAD";  // its answers have no body
+    if (!bare && answer.status === 409 && answer.headers.get("content-type")?.startsWith("application/problem+json")) {
       const told = await answer.clone().json();
       if (told.code === "other_workspace") {
         elsewhere(told.title);

@@ -30,6 +30,7 @@ CLOSED: Final = (
 )
 FILE: Final = "/gradio_api/file"  # of this machine alone: Gradio would fetch an address too, and pass on what it says
 UPLOAD: Final = "/gradio_api/upload"
+RESUMABLE: Final = "/uploads"  # in pieces, by uploads.js
 CANCEL: Final = "/gradio_api/cancel"  # what a page has begun it may always end
 PLACE: Final = "x-console-workspace"  # for which a page was drawn; console.js sends it
 PAGE: Final = re.compile(rf"{PREFIX}(/[a-z-]*)?")
@@ -99,9 +100,10 @@ class SessionGuard:
         if session.grant.must_change and path not in WHILE_CHANGING:
             refused = _problem_response(403, "password_change_required", "Choose a password.")
             return redirect_to(f"{PREFIX}/password") if wants_page else refused
-        if path.startswith(UPLOAD) and not session.role.reaches(Role.DEVELOPER):
+        if path.startswith((UPLOAD, RESUMABLE)) and not session.role.reaches(Role.DEVELOPER):
             return _problem_response(403, "forbidden", "A viewer adds no files.")
-        if request.method not in SAFE and path.startswith(EVENTS) and not path.startswith(CANCEL):
+        acts = request.method not in SAFE and path.startswith(EVENTS) and not path.startswith(CANCEL)
+        if acts or path.startswith(RESUMABLE):  # in another workspace an upload that goes on would seem to be gone
             drawn = request.headers.get(PLACE, session.workspace)
             if drawn != session.workspace:
                 return _problem_response(409, "other_workspace", other_workspace_message(session, drawn))

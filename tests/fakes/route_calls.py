@@ -269,6 +269,10 @@ async def _source_bare(room: CallRoom) -> Call:
     return Call(values=(await _source(room)).values)
 
 
+async def _source_patch(room: CallRoom) -> Call:
+    return Call({"every_minutes": 60}, (await _source(room)).values)
+
+
 async def _waiting_source(room: CallRoom) -> Call:
     source = (await _source(room)).values["source_id"]
     waiting = {"reason": "many", "removals": 3, "paths": [], "job": str(uuid4())}
@@ -325,6 +329,10 @@ CALLS: dict[str, Call | Prepared] = {
     "POST /api/sources": Call({"name": "another", "kind": "folder", "settings": {"path": "."}}),
     "POST /api/sources/{source_id}/sync": _source_bare,
     "POST /api/sources/{source_id}/approve": _waiting_source,
+    "POST /api/sources/{source_id}/decline": _waiting_source,
+    "POST /api/sources/{source_id}/pause": _source_bare,
+    "POST /api/sources/{source_id}/resume": _source_bare,
+    "PATCH /api/sources/{source_id}": _source_patch,
     "DELETE /api/sources/{source_id}": _source_bare,
     "POST /api/cloud-sync/sync": _source,
     "DELETE /api/agents/{agent_id}": _fresh_agent,
@@ -434,6 +442,8 @@ READS: dict[str, str] = {
     "POST /api/erasures/{erasure_id}/probe": _LOOKS,
     "POST /api/retention/preview": _LOOKS,
     "POST /api/sources/{source_id}/test": _LOOKS,
+    "POST /api/sources/test": _LOOKS,
+    "POST /api/sources/dry-run": _LOOKS,
     "POST /scim/v2/.search": _LOOKS,
     "POST /scim/v2/Users/.search": _LOOKS,
     "POST /scim/v2/Groups/.search": _LOOKS,

@@ -287,6 +287,7 @@ BODIES: dict[str, Any] = {
     "POST /api/legal-holds/{hold_id}/release": {"reason": "of b"},
     "POST /api/webhooks/{webhook_id}/replay": {"since": "2026-01-01T00:00:00Z"},
     "POST /api/sources/{source_id}/approve": {"removals": 1},
+    "POST /api/sources/{source_id}/decline": {"removals": 1},
     "POST /api/golden-sets/{set_id}/questions": {"question": "of b?", "answers": ["b"]},
     "POST /api/golden-sets/{set_id}/import": {"text": "- {question: of b, answer: b}"},
     "POST /api/approvals/{approval_id}": {"decision": "approve"},

@@ -75,6 +75,7 @@ def test_a_role_is_offered_its_parts_only(role: Role) -> None:
         "credentials": Role.OPERATOR,
         "schedules": Role.VIEWER,
         "webhooks": Role.ADMIN,
+        "sources": Role.OPERATOR,
         "audit": Role.ADMIN,
         "policies": Role.ADMIN,
         "holds": Role.ADMIN,

@@ -171,6 +171,9 @@ EXPECTED = {
         POST /api/webhooks/{webhook_id}/replay
         POST /api/webhooks/{webhook_id}/ping
         POST /api/sources
+        POST /api/sources/test
+        POST /api/sources/dry-run
+        PATCH /api/sources/{source_id}
         DELETE /api/sources/{source_id}
     """,
     "BUILD": """
@@ -336,6 +339,11 @@ EXPECTED = {
         POST /api/sources/{source_id}/test
         POST /api/sources/{source_id}/sync
         POST /api/sources/{source_id}/approve
+        POST /api/sources/{source_id}/decline
+        POST /api/sources/{source_id}/pause
+        POST /api/sources/{source_id}/resume
+        GET /api/sources/{source_id}/rights
+        GET /api/sources/{source_id}/jobs
         GET /api/cloud-sync/folders
         GET /api/cloud-sync/files
         GET /api/cloud-sync/jobs

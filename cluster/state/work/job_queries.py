@@ -35,11 +35,18 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         return row
 
     async def page(
-        self, scope: Scope, *, state: str | None, skip: int, limit: int, kind: str | None = None
+        self,
+        scope: Scope,
+        *,
+        state: str | None,
+        skip: int,
+        limit: int,
+        kind: str | None = None,
+        source: str | None = None,
     ) -> tuple[list[Row], int]:
-        """A page of the workspace's jobs, newest first, and how many there are; of one `kind`, or of all."""
+        """A page of the workspace's jobs, newest first, and how many; of one `kind` or `source`, or of all."""
         async with self._db.transaction(scope) as tx:
-            values = {**scope.keys, "state": state, "kind": kind}
+            values = {**scope.keys, "state": state, "kind": kind, "source": source}
             rows, total = await tx.page(self._sql["list"], self._sql["count"], **values, skip=skip, limit=limit)
             for row in rows:
                 await self._add_counters(tx, scope, row)

@@ -206,11 +206,13 @@ select id, kind, lane, state, phase, payload, created_at, started_at, finished_a
        lease_until
 from jobs where workspace_id = %(workspace)s and (%(state)s::text is null or state = %(state)s)
   and (%(kind)s::text is null or kind = %(kind)s)
+  and (%(source)s::text is null or payload->>'source' = %(source)s)
 order by created_at desc, id offset %(skip)s limit %(limit)s;
 
 -- count: How many jobs a workspace has.
 select count(*) as total from jobs where workspace_id = %(workspace)s and (%(state)s::text is null or state = %(state)s)
-  and (%(kind)s::text is null or kind = %(kind)s);
+  and (%(kind)s::text is null or kind = %(kind)s)
+  and (%(source)s::text is null or payload->>'source' = %(source)s);
 
 -- ask_cancel: Stop a waiting job now, a running one at its next heartbeat.
 update jobs set cancel_requested = (state = 'running'),

@@ -36,7 +36,18 @@ class ReaderRules:
             return self.readers
         if rights is None:
             return (NOBODY,)
-        named = {name.lower(): ours.lower() for name, ours in (self.group_names or {}).items()}
         people = {f"user:{one.lower()}" for one in rights.users if one.lower() in self.people}
-        ours = {named.get(one.lower(), one.lower()) for one in rights.groups}
+        ours = {self._name_here(one) for one in rights.groups}
         return tuple(sorted(people | {f"group:{one}" for one in ours if one in self.groups})) or (NOBODY,)
+
+    def unknown_of(self, rights: ItemRights | None) -> ItemRights:
+        """Whom an item names and nobody here is: people without an account, groups without one of that name."""
+        if rights is None:
+            return ItemRights()
+        users = {one.lower() for one in rights.users} - self.people
+        groups = {one.lower() for one in rights.groups if self._name_here(one) not in self.groups}
+        return ItemRights(tuple(sorted(users)), tuple(sorted(groups)))
+
+    def _name_here(self, group: str) -> str:
+        named = {name.lower(): ours.lower() for name, ours in (self.group_names or {}).items()}
+        return named.get(group.lower(), group.lower())

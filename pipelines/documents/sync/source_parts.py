@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from cluster.state.db.postgres import Database
 from cluster.state.work.jobs import JobLedger
 from pipelines.documents.sync.source_clock import SourceClock
+from pipelines.documents.sync.source_edits import SourceEditor
 from pipelines.documents.sync.source_opener import SourceOpener
 from pipelines.documents.sync.source_store import SourceStore
+from pipelines.documents.sync.source_trial import SourceTrials
 from pipelines.documents.sync.start_sync import SyncStarter
 from pipelines.documents.sync.synced_documents import SyncedDocuments
 
@@ -19,12 +21,15 @@ class SourceParts:
     store: SourceStore
     opener: SourceOpener
     starter: SyncStarter
+    editor: SourceEditor
+    trials: SourceTrials
 
     @classmethod
     def over(cls, database: Database, opener: SourceOpener) -> "SourceParts":
         """Over a database and an opener."""
         store = SourceStore(database)
-        return cls(store, opener, SyncStarter(JobLedger(database), store))
+        starter = SyncStarter(JobLedger(database), store)
+        return cls(store, opener, starter, SourceEditor(store), SourceTrials(opener))
 
     def clock(self, database: Database) -> SourceClock:
         """What starts their syncs, and hides what nobody has confirmed for too long."""

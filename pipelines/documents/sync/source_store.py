@@ -107,10 +107,10 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         await tx.run(self._sql["set_error"], **named, error=Jsonb(why))
 
     async def items(
-        self, scope: Scope, source: str, only: ItemFilter, *, skip: int, limit: int
+        self, scope: Scope, source: str, only: ItemFilter, *, skip: int, limit: int, q: str | None = None
     ) -> tuple[list[Row], int]:
-        """A page of what is remembered of its items, by path, and how many there are."""
-        named = {"workspace": scope.workspace, "source": source, "only": only}
+        """A page of what is remembered of its items, by path, and how many there are; `q` is a part of the path."""
+        named = {"workspace": scope.workspace, "source": source, "only": only, "q": q or None}
         async with self._db.transaction(scope) as tx:
             return await tx.page(self._sql["items"], self._sql["count_items"], **named, skip=skip, limit=limit)
 
@@ -126,6 +126,22 @@ class SourceStore(SqlStore, queries="source_store.sql"):
     async def disable(self, tx: Transaction, scope: Scope, source: str) -> None:
         """No sync begins by itself any more."""
         await tx.run(self._sql["disable"], source=source, workspace=scope.workspace)
+
+    async def enable(self, tx: Transaction, scope: Scope, source: str) -> None:
+        """Syncs begin by themselves again, the first one now."""
+        await tx.run(self._sql["enable"], source=source, workspace=scope.workspace)
+
+    async def change(self, tx: Transaction, scope: Scope, source: str, values: Mapping[str, Any]) -> None:
+        """Set some of its columns; its next sync is due at once where it has a period. Raises Conflict: its name."""
+        named = {"source": source, "workspace": scope.workspace}
+        wanted = {**await tx.only(self._sql["editable"], **named), **values}
+        wanted |= {name: Jsonb(dict(wanted[name])) for name in ("settings", "group_names")}
+        with unique_or_conflict(f"there is a source {wanted['name']!r} already"):
+            await tx.run(self._sql["change"], **named, **wanted | {"readers": list(wanted["readers"])})
+
+    async def decline(self, tx: Transaction, scope: Scope, source: str) -> None:
+        """Removals wait no longer."""
+        await tx.run(self._sql["decline"], source=source, workspace=scope.workspace)
 
     async def remove(self, tx: Transaction, scope: Scope, source: str) -> None:
         """Forget a source and its items; documents are not touched."""
@@ -148,13 +164,24 @@ class SourceStore(SqlStore, queries="source_store.sql"):
 
     async def rules(self, scope: Scope, source: SourceDefinition) -> ReaderRules:
         """How its rights become readers, with the people and groups of now."""
-        if not source.has_rights:
-            return ReaderRules(readers=source.readers)
+        return await self.reader_rules(scope, source.has_rights, source.readers, source.group_names)
+
+    async def reader_rules(
+        self, scope: Scope, has_rights: bool, readers: Sequence[str], group_names: Mapping[str, str]
+    ) -> ReaderRules:
+        """The same of a source that may not be defined yet."""
+        if not has_rights:
+            return ReaderRules(readers=tuple(readers))
         async with self._db.transaction(scope) as tx:
             people = await tx.all(self._sql["people"], tenant=scope.tenant)
             groups = await tx.all(self._sql["groups"], tenant=scope.tenant)
         names = frozenset(row["email"] for row in people), frozenset(row["name"].lower() for row in groups)
-        return ReaderRules(True, source.readers, *names, source.group_names)
+        return ReaderRules(True, tuple(readers), *names, group_names)
+
+    async def rights(self, scope: Scope, source: str) -> list[tuple[ItemRights | None, int]]:
+        """Rights of its items that are here, and how many items have them."""
+        rows = await self._db.read(scope, self._sql["rights"], source=source, workspace=scope.workspace)
+        return [(rights_from_json(row["rights"]), int(row["items"])) for row in rows]
 
     async def drop_units(self, tx: Transaction, scope: Scope, job: str) -> None:
         """Forget the units of a plan that was not written to its end."""

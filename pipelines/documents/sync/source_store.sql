@@ -3,7 +3,7 @@ insert into sources (tenant_id, workspace_id, name, kind, settings, credential, 
                      every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, next_at, created_by)
 values (%(tenant)s, %(workspace)s, %(name)s, %(kind)s, %(settings)s, %(credential)s, %(readers)s, %(group_names)s,
         %(has_rights)s, %(every_minutes)s, %(max_removed_percent)s, %(erase_after_days)s, %(stale_after_hours)s,
-        %(enabled)s, case when %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
+        %(enabled)s, case when %(enabled)s and %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
 returning id::text;
 
 -- list: The sources of a workspace by name, with what is here of each.
@@ -35,6 +35,32 @@ update sources set job_id = %(job)s where id = %(source)s and workspace_id = %(w
 -- disable: No sync begins by itself any more.
 update sources set enabled = false, next_at = null where id = %(source)s and workspace_id = %(workspace)s;
 
+-- enable: Syncs begin by themselves again, where it has a period.
+update sources set enabled = true, next_at = case when every_minutes is not null then clock_timestamp() end
+where id = %(source)s and workspace_id = %(workspace)s;
+
+-- change: What people have changed of it; other settings are another listing, which its cursor knows nothing of.
+update sources set name = %(name)s, settings = %(settings)s, credential = %(credential)s, readers = %(readers)s,
+    group_names = %(group_names)s, every_minutes = %(every_minutes)s, max_removed_percent = %(max_removed_percent)s,
+    erase_after_days = %(erase_after_days)s, stale_after_hours = %(stale_after_hours)s,
+    cursor = case when settings = %(settings)s then cursor end,
+    next_at = case when enabled and %(every_minutes)s::int is not null then clock_timestamp() end
+where id = %(source)s and workspace_id = %(workspace)s;
+
+-- editable: What people may change of it, as it is.
+select s.name, s.settings, s.credential, s.readers, s.group_names, s.every_minutes, s.max_removed_percent,
+       s.erase_after_days, s.stale_after_hours
+from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s;
+
+-- decline: Nothing waits any more; what is still missing at the next sync waits again.
+with kept as (update source_items i set awaiting_since = null
+    where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.awaiting_since is not null)
+update sources set waiting = null where id = %(source)s and workspace_id = %(workspace)s;
+
+-- rights: The rights of its items that are here, with how many have them.
+select i.rights, count(*) as items from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is null group by i.rights;
+
 -- remove: The source, with what is remembered of its items; documents stay.
 delete from sources where id = %(source)s and workspace_id = %(workspace)s;
 
@@ -42,18 +68,21 @@ delete from sources where id = %(source)s and workspace_id = %(workspace)s;
 select count(*) as total from source_items i where i.source_id = %(source)s and i.workspace_id = %(workspace)s;
 
 -- items: What is remembered of its items, by path; `only` is failed, gone, waiting or all.
-select i.item_id, i.path, i.version, i.document_id, i.error, i.gone_at, i.awaiting_since, i.seen_at, d.status
+select i.item_id, i.path, i.version, i.document_id, i.error, i.gone_at, i.awaiting_since, i.seen_at, d.status, i.rights,
+       case when d.own_readers then d.readers end as by_hand
 from source_items i left join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
 where i.source_id = %(source)s and i.workspace_id = %(workspace)s
   and case %(only)s::text when 'failed' then i.error is not null when 'gone' then i.gone_at is not null
                           when 'waiting' then i.awaiting_since is not null else true end
+  and (%(q)s::text is null or position(lower(%(q)s) in lower(i.path)) > 0)
 order by i.path, i.item_id offset %(skip)s limit %(limit)s;
 
 -- count_items: How many the same filter finds.
 select count(*) as total from source_items i
 where i.source_id = %(source)s and i.workspace_id = %(workspace)s
   and case %(only)s::text when 'failed' then i.error is not null when 'gone' then i.gone_at is not null
-                          when 'waiting' then i.awaiting_since is not null else true end;
+                          when 'waiting' then i.awaiting_since is not null else true end
+  and (%(q)s::text is null or position(lower(%(q)s) in lower(i.path)) > 0);
 
 -- definition: What a sync needs of a source.
 select id::text, name, kind, settings, credential, readers, group_names, has_rights, max_removed_percent, erase_after_days,

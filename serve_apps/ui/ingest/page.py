@@ -1,6 +1,7 @@
 """The page Ingest: upload files, scan folders after a dry run, and follow jobs to their last page."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, Final
 
 import gradio as gr
@@ -8,7 +9,7 @@ import gradio as gr
 from serve_apps.ui.ingest.job import HERE, job_view
 from serve_apps.ui.ingest.job_history import load_job_history
 from serve_apps.ui.ingest.scan import estimate_view, folder_chooser
-from serve_apps.ui.ingest.send import send_files, too_large
+from serve_apps.ui.ingest.send import resumable_uploads, send_files, too_large
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import empty_state, loading_notice, page_heading, problem_card, titled_card
 from serve_apps.ui.kit.html import SafeHtml, join_html, tag
@@ -18,6 +19,7 @@ from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
 EVERY_SECONDS: Final = 3.0
+UPLOADS: Final = Path(__file__).with_name("uploads.js")
 ACTS: Final = frozenset({"cancel", "resume", "retry"})
 
 
@@ -30,8 +32,10 @@ def draw_ingest_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
         with gr.Column(min_width=320, elem_classes="doc-upload"):
             html_part(tag("div", tag("h2", "Upload files"), class_="aos-card-head"))
             files = gr.File(file_count="multiple", show_label=False, label="Files", height=150, elem_id="upload")
-            html_part(too_large(console.most_upload))
+            html_part(too_large(console.uploads))
             gone = html_part()
+            if console.uploads.in_pieces is not None:
+                html_part(resumable_uploads(), script=UPLOADS.read_text(encoding="utf-8"))
         with gr.Column(min_width=320, visible=False) as scanning:
             scan = interactive_html(loading_notice("Looking for folders …"))
     body = interactive_html(loading_notice())

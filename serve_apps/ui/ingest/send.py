@@ -10,22 +10,33 @@ from serve_apps.ui.kit.blocks import data_table, link_to, progress_bar, state_ba
 from serve_apps.ui.kit.caveats import caveat_pages, caveat_title, serious_caveats
 from serve_apps.ui.kit.formats import format_count, format_size
 from serve_apps.ui.kit.html import Child, SafeHtml, quiet_text, tag
-from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.page import ConsoleContext, UploadLimits
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 
 AT_ONCE: Final = 2
 LOOK_SECONDS: Final = 1.0
 MOST_JOBS: Final = 200
+PIECES_FROM: Final = 8 * 2**20
 ENDS: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 
 
-def too_large(most: int | None) -> SafeHtml:
-    """Placeholder where console.js names files larger than `most` bytes that are left out, and the limit.
+def too_large(limits: UploadLimits) -> SafeHtml:
+    """Placeholder where console.js names files that are left out, and the limit; larger ones may go in pieces.
 
     Gradio refuses all files that are chosen together where one of them is too large, and says only "Error".
     """
-    limit = None if most is None else str(most)
-    return tag("div", role="status", class_="doc-too-large", data_most=limit, data_limit=format_size(most))
+    most, at_once = limits.at_once, None
+    if limits.in_pieces is not None:
+        most, at_once = limits.in_pieces, min(PIECES_FROM, limits.at_once or PIECES_FROM)
+    told = {"data_most": most, "data_limit": None if most is None else format_size(most), "data_at_once": at_once}
+    return tag("div", role="status", class_="doc-too-large", **told)
+
+
+def resumable_uploads() -> SafeHtml:
+    """Place of files that are sent in pieces; uploads.js fills it, and nothing else does."""
+    hint = quiet_text("Files above 8 MiB are sent in pieces, and go on where they were after a cut.")
+    listed = tag("ul", class_="doc-pieces", aria_label="Large files", hidden=True)
+    return tag("div", hint, tag("div", class_="doc-pieces-said", role="status"), listed, data_pieces=True)
 
 
 class FileUpload:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +14,7 @@ from serve_apps.ui.kit.problem import (
     MISSING,
     UNAUTHENTICATED,
     ApiProblem,
+    ProblemReport,
     no_such_thing,
     problem_from_answer,
     problem_from_transport,
@@ -23,6 +24,7 @@ from serve_apps.ui.kit.problem import (
 from serve_apps.ui.sessions import ConsoleSession, Role, TokenGrant, WorkspaceMembership
 
 ANSWER_SECONDS = 60.0
+RELAY_SECONDS = 300.0  # the last bytes of a large file wait until it is put together
 SIGN_OUT_SECONDS = 5.0  # nobody waits longer to be signed out
 SILENCE_SECONDS = 60.0  # the server's streams are never silent for longer than 15 s
 MOST_CONNECTIONS = 64
@@ -180,6 +182,26 @@ class SessionApi:
             with _transport_problems():
                 async for told in parse_events(answer.aiter_lines()):
                     yield told
+
+    async def relay(
+        self, method: str, path: str, headers: Mapping[str, str], content: AsyncIterable[bytes] | None = None
+    ) -> httpx.Response:
+        """An answer whatever its status, with its body read. Raises Problem: 503 where the token had just run out.
+
+        The content comes once and is not kept, so that it cannot be sent again with the new token.
+        """
+        used = self.session.grant
+        options = {"headers": dict(headers), "content": content, "timeout": httpx.Timeout(RELAY_SECONDS, connect=10)}
+        answer = await self._send_request(method, path, used, options)
+        try:
+            with _transport_problems():
+                await answer.aread()
+        finally:
+            await answer.aclose()
+        if answer.status_code == UNAUTHENTICATED:
+            await self._renew_grant(used)
+            raise ApiProblem(ProblemReport("Send it again.", "The token was renewed.", "", 503, "token_renewed"))
+        return answer
 
     async def look_around(self) -> None:
         """Ask which workspaces there are, and the role in each; one that is gone is no longer the chosen one."""

@@ -61,6 +61,14 @@ class ConsolePage:
         return f"{PREFIX}/{self.path}"
 
 
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """The most bytes of one file: `at_once` None for no limit, `in_pieces` None where none is sent so."""
+
+    at_once: int | None = None
+    in_pieces: int | None = None
+
+
 class ConsoleContext:
     """Context of pages: sessions, the API as the person has it, links."""
 
@@ -70,10 +78,10 @@ class ConsoleContext:
         door: SignInClient,
         pages: Sequence[ConsolePage],
         *,
-        most_upload: int | None = None,
+        uploads: UploadLimits = UploadLimits(),
     ) -> None:
-        """`pages` are all there are; `most_upload` is the most bytes of one file, None for no limit."""
-        self.sessions, self.pages, self.most_upload = sessions, tuple(pages), most_upload
+        """`pages` are all there are."""
+        self.sessions, self.pages, self.uploads = sessions, tuple(pages), uploads
         self._door = door
 
     def session(self, request: CookieRequest) -> ConsoleSession | None:

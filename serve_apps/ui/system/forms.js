@@ -81,10 +81,10 @@ element.addEventListener("submit", (event) => {
     go("?" + asked);
     return;
   }
-  if (form.dataset.act) send(form);
+  if (form.dataset.act) send(form, null, event.submitter?.dataset.act);
 });
 
-function send(form, forget) {
+function send(form, forget, other) {
   if (form.getAttribute("aria-busy")) return;
   const only = form.dataset.only === "changed" ? new Set(forget ? [] : edited(form)) : null;
   const values = forget ? { forget } : {};
@@ -94,7 +94,7 @@ function send(form, forget) {
   form.querySelectorAll("[data-error]").forEach((place) => { place.textContent = ""; });
   form.querySelectorAll("[aria-invalid]").forEach((field) => field.removeAttribute("aria-invalid"));
   form.setAttribute("aria-busy", "true");
-  trigger("submit", { act: form.dataset.act, values, query: form.closest("[data-at]")?.dataset.at ?? location.search });
+  trigger("submit", { act: other ?? form.dataset.act, values, query: form.closest("[data-at]")?.dataset.at ?? location.search });
 }
 
 element.addEventListener("click", (event) => {

@@ -12,6 +12,7 @@ from serve_apps.ui.kit.html import Record, SafeHtml, join_html, tag
 from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
+from serve_apps.ui.sources import source_section
 from serve_apps.ui.system import (
     audit_page,
     config,
@@ -45,6 +46,7 @@ SECTIONS: Final[Sequence[SystemSection]] = (
     skill_credentials.SECTION,
     schedule_table.SECTION,
     webhooks_page.SECTION,
+    source_section.SECTION,
     audit_page.SECTION,
     policies.SECTION,
     legal_holds.SECTION,
@@ -168,6 +170,9 @@ async def _act_updates(console: ConsoleContext, request: gr.Request, sent: Recor
         done = await act(api, values)
     except ApiProblem as problem:
         yield act_notice(ActResult(refusal_view(problem.told))), stay, stay, stay
+        return
+    if done.keeps:
+        yield act_notice(done), stay, stay, stay
         return
     where = parse_query(sent.get("query") if done.to is None else done.to)
     yield act_notice(done), *await _page_updates(console, request, where)

@@ -28,10 +28,14 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ActResult:
-    """Result of an act: the message, and where to go (a query of the page; None: stay)."""
+    """Result of an act: the message, and where to go (a query of the page; None: stay).
+
+    With `keeps` the page is not drawn again: what was typed into its forms stays.
+    """
 
     said: SafeHtml
     to: str | None = None
+    keeps: bool = False
 
 
 Show = Callable[[SessionApi, Query], Awaitable[SafeHtml]]

@@ -25,6 +25,7 @@ class Stock:
     Attributes:
         document: a scan of two pages.
         job: one of whose files could not be read.
+        source: a folder that is paused.
         run: of whoever was named.
         skill: the name of one that was registered, not shipped.
     """
@@ -35,6 +36,7 @@ class Stock:
     agent: str
     skill: str
     schedule: str
+    source: str
 
 
 def stocked(http: httpx.Client, asker: httpx.Client, product: Product) -> Stock:
@@ -56,7 +58,9 @@ def stocked(http: httpx.Client, asker: httpx.Client, product: Product) -> Stock:
     schedule = made(http, "/api/scheduler/jobs", wanted)["id"]
     said = made(asker, "/api/chat/assistant", {"message": "Who is called below 49.8 hertz?", "stream": False})
     job = _scanned(http, Path(product.settings.read.nfs_base_path or "") / f"looked-at-{some}")
-    return Stock(upload(http, SCAN), job, said["run_id"], agent, skill, schedule)
+    folder = {"name": f"looked at {some}", "kind": "folder", "settings": {"path": f"looked-at-{some}"}}
+    source = made(http, "/api/sources", folder | {"enabled": False})["id"]
+    return Stock(upload(http, SCAN), job, said["run_id"], agent, skill, schedule, source)
 
 
 def made(http: httpx.Client, path: str, body: object) -> dict[str, str]:
@@ -101,5 +105,10 @@ def addresses(stock: Stock) -> Mapping[str, tuple[str, ...]]:
         "runs": ("runs", f"runs?id={stock.run}"),
         "agents": ("agents", "agents?new=1", f"agents?id={stock.agent}"),
         "skills": ("skills", f"skills?skill={stock.skill}"),
-        "system": (*(f"system?part={one.id}" for one in SECTIONS), f"system?part=schedules&id={stock.schedule}"),
+        "system": (
+            *(f"system?part={one.id}" for one in SECTIONS),
+            f"system?part=schedules&id={stock.schedule}",
+            "system?part=sources&new=folder",
+            f"system?part=sources&id={stock.source}",
+        ),
     }

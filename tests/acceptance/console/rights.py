@@ -57,7 +57,10 @@ OFFERS: Final[Mapping[str, Offer]] = {
             "textbox Folder or file", "combobox Link to agent", "button Estimate first", "button Scan now",
             "button *pload*", "button Resume", "button Retry what failed",
         ),
-        sometimes=("button */", "button ↑ up", "button Cancel"),
+        sometimes=(
+            "button */", "button ↑ up", "button Cancel", "button Pause *", "button Resume *", "button Retry *",
+            "button Discard *", "button Hide *",
+        ),
     ),
     "documents": Offer(
         everybody=(
@@ -139,10 +142,11 @@ OFFERS: Final[Mapping[str, Offer]] = {
             "button Save", "button Restart it", "link Add a connection", "link Add somebody", "button Make the key",
             "link Add a credential", "link Add a schedule", "link Add a webhook", "button Run now", "button Pause",
             "button Delete", "button Show", "button Make the workspace", "button Make the tenant", "button Set it",
-            "link Erase something", "link Change …",
+            "link Erase something", "link Change …", "link Add a source", "button Add it", "button Sync now",
+            "button Dry run", "button Resume", "button Save it", "button Remove it", "button Delete all", "button Test",
         ),
         sometimes=(
-            "button Discard", "button Take back", "button Restart now", "button Revoke", "button Test",
+            "button Discard", "button Take back", "button Restart now", "button Revoke",
             "button Erase what came back", "button Delete it now",
         ),
     ),

@@ -35,15 +35,15 @@ def test_one_file_that_is_too_large_is_named_and_the_others_are_sent(
     page: Page, product: Product, seen: Seen, tmp_path: Path
 ) -> None:
     large, first, second = (tmp_path / name for name in ("far-too-large.csv", "small-one.txt", "small-two.txt"))
-    with large.open("wb") as file:
-        file.truncate(product.settings.http.max_upload_bytes + 1)
+    with large.open("wb") as file:  # it holds nothing, and takes no room
+        file.truncate(min(product.settings.uploads.max_bytes, product.settings.read.max_file_bytes) + 1)
     first.write_text(f"The first small file. {time.time_ns()}")
     second.write_text(f"The second small file. {time.time_ns()}")
     page.goto("/console/ingest")
     expect(page.get_by_role("heading", name="Upload files")).to_be_visible(timeout=SLOW)
     page.set_input_files("#upload input[type=file]", [str(one) for one in (first, large, second)])
     told = page.get_by_role("status").filter(has_text="far-too-large.csv")
-    expect(told).to_contain_text("is larger than 50.0 MiB and was not sent")
+    expect(told).to_contain_text("is larger than 2.0 GiB and was not sent")
     expect(page.get_by_text("All 2 files are done")).to_be_visible(timeout=SLOW)
     for name in ("small-one.txt", "small-two.txt"):
         expect(page.locator("tr", has_text=name).first).to_contain_text("completed")

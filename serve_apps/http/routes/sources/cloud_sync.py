@@ -11,7 +11,8 @@ from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.fields import Limit, RequestBody, Skip
 from serve_apps.http.response_shapes import JobList, JobShape, Started
-from serve_apps.http.routes.sources.source_shapes import SourceItems, SourceItemShape, Sources, SourceShape
+from serve_apps.http.routes.sources.source_shapes import SourceItems, Sources, SourceShape
+from serve_apps.http.routes.sources.source_views import list_items
 from serve_apps.http.routes.sources.started_sync import start_sync
 
 router = APIRouter(route_class=GuardedRoute, tags=["sources"])
@@ -41,8 +42,7 @@ async def cloud_files(
 ) -> SourceItems:
     """List a source's items with their state, as GET /api/sources/{source_id}/items does."""
     row = await parts.sources.store.show(me.scope, str(folder_id))
-    rows, total = await parts.sources.store.items(me.scope, str(row["id"]), "all", skip=skip, limit=limit)
-    return SourceItems(items=[SourceItemShape.of(row) for row in rows], total=total)
+    return await list_items(parts, me, row, "all", skip=skip, limit=limit)
 
 
 @router.get("/api/cloud-sync/jobs", dependencies=[OPERATE])

@@ -1,15 +1,12 @@
 """Sources: folders, buckets and the like, whose documents come by themselves and leave when they left."""
 
-import asyncio
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from cluster.basics.errors import Unavailable
 from cluster.state.db.postgres import Transaction
 from cluster.state.work.jobs import EnqueuedJob
-from pipelines.documents.sources.source_port import Source
 from pipelines.documents.sync.source_store import ItemFilter, NewSource
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import ADMINISTER, OPERATE
@@ -17,10 +14,9 @@ from serve_apps.http.fields import Limit, Skip
 from serve_apps.http.response_shapes import Started
 from serve_apps.http.routes.documents.uploads import check_readers, named_groups
 from serve_apps.http.routes.sources.source_shapes import (
-    ApprovalRequest,
+    RemovalsRequest,
     Removed,
     SourceItems,
-    SourceItemShape,
     SourceKinds,
     SourceKindShape,
     SourceRequest,
@@ -28,12 +24,10 @@ from serve_apps.http.routes.sources.source_shapes import (
     SourceShape,
     Tested,
 )
+from serve_apps.http.routes.sources.source_views import list_items
 from serve_apps.http.routes.sources.started_sync import start_sync
 
 router = APIRouter(route_class=GuardedRoute, tags=["sources"])
-
-TEST_SECONDS: Final = 15.0
-TEST_ITEMS: Final = 10
 
 
 @router.get("/api/sources", dependencies=[OPERATE])
@@ -67,9 +61,7 @@ async def add_source(body: SourceRequest, me: Me, parts: Its) -> SourceShape:
     readers = check_readers(body.readers)
     await parts.groups.require_names(me.scope, named_groups(readers))
     kind = parts.sources.opener.kind(body.kind)
-    async with asyncio.timeout(TEST_SECONDS):
-        opened = await parts.sources.opener.open(me.scope, body.kind, body.settings, body.credential)
-        await opened.close()
+    await parts.sources.trials.check(me.scope, body.kind, body.settings, body.credential)
     given = body.model_dump(exclude={"tenant_id", "workspace_id"}) | {"readers": readers}
     new = NewSource(**given, has_rights=kind.says_rights(body.settings))
     detail = {name: given[name] for name in ("name", "kind", "settings", "credential", "readers", "every_minutes")}
@@ -91,28 +83,20 @@ async def source_items(
     me: Me,
     parts: Its,
     only: Annotated[ItemFilter, Query(description="failed, gone or waiting ones alone.")] = "all",
+    q: Annotated[str | None, Query(max_length=300, description="Those with this in their path.")] = None,
     skip: Skip = 0,
     limit: Limit = 100,
 ) -> SourceItems:
-    """What is remembered of the source's items, by path."""
+    """What is remembered of the source's items, by path, with who may see each."""
     row = await parts.sources.store.show(me.scope, str(source_id))
-    rows, total = await parts.sources.store.items(me.scope, str(row["id"]), only, skip=skip, limit=limit)
-    return SourceItems(items=[SourceItemShape.of(row) for row in rows], total=total)
+    return await list_items(parts, me, row, only, skip=skip, limit=limit, q=q)
 
 
 @router.post("/api/sources/{source_id}/test", dependencies=[OPERATE])
 async def test_source(source_id: UUID, me: Me, parts: Its) -> Tested:
     """Open the source and list its first items; no document is read, and nothing changes."""
     row = await parts.sources.store.show(me.scope, str(source_id))
-    try:
-        async with asyncio.timeout(TEST_SECONDS):
-            opened = await parts.sources.opener.open(me.scope, row["kind"], row["settings"], row["credential"])
-            try:
-                return await _look_at(opened)
-            finally:
-                await opened.close()
-    except TimeoutError as error:
-        raise Unavailable(f"the source did not answer within {TEST_SECONDS:g} s") from error
+    return Tested.of(await parts.sources.trials.test(me.scope, row["kind"], row["settings"], row["credential"]))
 
 
 @router.post("/api/sources/{source_id}/sync", status_code=202, dependencies=[OPERATE])
@@ -131,7 +115,7 @@ async def sync_source(
 
 
 @router.post("/api/sources/{source_id}/approve", status_code=202, dependencies=[OPERATE])
-async def approve_removals(source_id: UUID, body: ApprovalRequest, me: Me, parts: Its) -> Started:
+async def approve_removals(source_id: UUID, body: RemovalsRequest, me: Me, parts: Its) -> Started:
     """Let the removals go that wait: the documents leave search. What is there again by then stays.
 
     409 where another number waits by now than you have seen.
@@ -169,14 +153,3 @@ async def remove_source(
     async with parts.audited(me, "source.remove", id_, {"documents": documents}) as tx:
         await parts.sources.starter.keep(tx, me.scope, id_)
     return Removed(status="removed", job_id=None)
-
-
-async def _look_at(opened: Source) -> Tested:
-    paths: list[str] = []
-    faults: list[str] = []
-    async for page in opened.list_changes(None):
-        paths += [item.path for item in page.items]
-        faults += [f"{one.path}: {one.why}" for one in page.faults]
-        if len(paths) > TEST_ITEMS:
-            break
-    return Tested(ok=not faults, paths=paths[:TEST_ITEMS], more=len(paths) > TEST_ITEMS, faults=faults[:TEST_ITEMS])

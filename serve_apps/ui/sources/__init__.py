@@ -1,0 +1,1 @@
+"""System → Sources: documents that come by themselves."""
