@@ -108,6 +108,10 @@ class Source(Protocol):
         """Give connections back."""
 
 
+async def _refuse_host(host: str, port: int) -> str:
+    raise SourceInvalid(f"{host}:{port} cannot be reached from here")
+
+
 @dataclass(frozen=True, slots=True)
 class SourceGround:
     """What opening a source may need from this installation.
@@ -115,10 +119,12 @@ class SourceGround:
     Attributes:
         base: the folder below which folders may be read; None where none may.
         check_endpoint: gives the URL to use for an endpoint's; raises where that may not be connected to.
+        check_host: gives the address to connect to for a host and a port; raises likewise.
     """
 
     base: Path | None
     check_endpoint: Callable[[str], Awaitable[str]]
+    check_host: Callable[[str, int], Awaitable[str]] = _refuse_host
 
 
 @dataclass(frozen=True, slots=True)

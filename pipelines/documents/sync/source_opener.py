@@ -68,6 +68,14 @@ class EndpointGuard:
         shown = f"[{address}]" if address.version == 6 else str(address)
         return urlunsplit(parts._replace(netloc=shown if parts.port is None else f"{shown}:{parts.port}"))
 
+    async def check_host(self, host: str, port: int) -> str:
+        """The address to connect to. Raises EndpointRefused; Unavailable: its name has no address."""
+        policy = EgressPolicy(tuple(one.strip().lower() for one in self.allow), find=self.find)
+        try:
+            return (await policy.addresses(host.lower().rstrip("."), port, first_tenant=False))[0]
+        except AddressRefused as error:
+            raise EndpointRefused(error.detail) from error
+
     def _is_listed(self, host: str, port: int, address: str) -> bool:
         """True where the administrator has named the host, or a network that the address is in."""
         there = ip_address(address.partition("%")[0])
@@ -93,7 +101,7 @@ class SourceOpener:
     ) -> None:
         """`base`: the folder below which folders may be read, if any may."""
         self._db, self._vault, self._kinds = database, vault, kinds
-        self._ground = SourceGround(None if base is None else Path(base), guard.check)
+        self._ground = SourceGround(None if base is None else Path(base), guard.check, guard.check_host)
         self._sql = load_queries(Path(__file__).with_name("source_store.sql"))
 
     @property
