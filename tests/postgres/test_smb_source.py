@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import struct
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -33,6 +34,8 @@ from tests.fakes.reading import WorkerKilled
 from tests.fakes.shelves import CutLedger, SyncBench, sync_bench, use_sync
 from tests.fakes.smb_server import Samba, lying_network, samba, without_signature
 from tests.postgres.test_s3_source import credential
+
+ECHO = 13  # [MS-SMB2] 2.2.1.2
 
 
 @pytest.fixture
@@ -303,6 +306,20 @@ async def test_an_answer_that_somebody_in_between_has_changed_is_not_believed(se
         with lying_network(server.port, lie) as port, pytest.raises((SourceAway, SourceRefused)):
             async with opened(server, port=str(port), encrypt=encrypt) as source:
                 await content(source, (await listed(source))["a.txt"])
+
+
+async def test_in_an_encrypted_session_an_answer_in_clear_is_not_believed(server: Samba) -> None:
+    def clear(frame: bytes) -> bytes:
+        """The answer to the first encrypted question, an echo, as anybody could send it."""
+        if frame[:4] != b"\xfdSMB":
+            return frame
+        session = frame[44:52]
+        head = struct.pack("<4sHHIHHIIQII", b"\xfeSMB", 64, 1, 0, ECHO, 1, 1, 0, 3, 0, 0)
+        return head + session + bytes(16) + b"\4\0\0\0"
+
+    with lying_network(server.port, clear) as port, pytest.raises(SourceRefused, match="is not encrypted"):
+        async with opened(server, port=str(port)):
+            pass
 
 
 NO_SHARES = [b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\x40" + b"x" * 64, b"HTTP/1.1 400\r\n\r\n", b""]

@@ -110,7 +110,7 @@ class SmbSource:
     async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:
         """Always everything: a share keeps no list of changes. One whose connection ends has no end."""
         share = await self.connect()
-        walk = _FolderWalk(share, self._folder)
+        walk = FolderWalk(share, self._folder)
         what = f"{self._shown()}, listing"
         while (page := await self._call(share, walk.step, partial(_classify_error, what=what))) is not None:
             if page.items or page.faults:
@@ -156,7 +156,7 @@ class SmbSource:
         share = SmbShare(self._place, address)
         try:
             await self._call(share, share.connect, partial(_classify_refusal, what=self._shown()))
-        except (SourceRefused, SourceAway):
+        except BaseException:
             await asyncio.to_thread(share.cut)
             raise
         return share
@@ -187,7 +187,7 @@ class _Folder:
     depth: int = 0
 
 
-class _FolderWalk:
+class FolderWalk:
     """The folders of a share one after the other; each step asks the server once or twice, and blocks."""
 
     def __init__(self, share: SmbShare, root: str) -> None:
@@ -309,10 +309,11 @@ def _classify_refusal(error: Exception, what: str) -> SourceRefused | SourceAway
         return SourceRefused(f"{what}: {_SIGN_IN.get(status or 0, 'the server cannot be signed in to')}")
     if isinstance(error, smb.BadNetworkName):
         return SourceRefused(f"{what}: there is no such share", fix="Name the server that holds it, not a namespace.")
-    if isinstance(error, smb.SMBException) and not isinstance(error, smb.SMBConnectionClosed | OSError):
-        found = _classify_error(error, what)
-        return found if isinstance(found, SourceRefused) or status in _AWAY else SourceRefused(f"{what}: {error}")
-    return SourceAway(f"{what}: {str(error)[:300] or type(error).__name__}")
+    if status in _AWAY or not isinstance(error, smb.SMBException) or isinstance(error, smb.SMBConnectionClosed):
+        return SourceAway(f"{what}: {str(error)[:300] or type(error).__name__}")
+    if status is None or isinstance(found := _classify_error(error, what), ItemGone):
+        return SourceRefused(f"{what}: {str(error)[:300]}")  # a guest, no encryption, a signature that is wrong
+    return found
 
 
 def _place(settings: Mapping[str, Any], secret: Mapping[str, str]) -> SharePlace:
