@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-console browser slapd dovecot syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -125,10 +125,27 @@ syslog:
 	$$as apt-get update -qq; \
 	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends rsyslog rsyslog-gnutls >/dev/null
 
+# For tests alone, and without its services, as with slapd.
+samba:
+	@[ -x /usr/sbin/smbd ] && command -v pdbedit >/dev/null && exit 0; \
+	if $(DNF); then echo "Missing: samba. Run once $(UNTRIED):"; \
+	  echo "    sudo dnf install -y samba"; exit 1; fi; \
+	if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; else \
+	  echo "Missing: samba. Run once: sudo apt-get update && sudo apt-get install -y --no-install-recommends samba"; \
+	  echo "Its services are not needed: sudo systemctl disable --now smbd nmbd samba-ad-dc"; exit 1; fi; \
+	echo "installing samba, without its services"; \
+	new=; [ -x /usr/sbin/smbd ] || new=yes; \
+	policy=/usr/sbin/policy-rc.d; mine=; \
+	if [ ! -e $$policy ]; then printf '#!/bin/sh\nexit 101\n' | $$as tee $$policy >/dev/null; $$as chmod 755 $$policy; mine=yes; fi; \
+	trap '[ -z "$$mine" ] || $$as rm -f $$policy' EXIT; \
+	$$as apt-get update -qq; \
+	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends samba >/dev/null; \
+	[ -z "$$new" ] || for one in smbd nmbd samba-ad-dc; do $$as update-rc.d $$one disable >/dev/null 2>&1 || true; done
+
 test-console: install browser ## the console in a browser; pictures in .reports/console
 	$(RUN) -m pytest tests/acceptance/console --sessions 200
 
-test: install browser slapd dovecot syslog ## all tests, two runs of them at a time
+test: install browser slapd dovecot samba syslog ## all tests, two runs of them at a time
 	$(RUN) -m tests.suite
 
 test-unit: install ## the tests that need no Ray, no Gradio, no database and no other process, and how long they take
