@@ -5,6 +5,7 @@ from typing import Final
 
 from serve_apps.ui.documents.facts import document_address
 from serve_apps.ui.kit.blocks import (
+    Colour,
     card_columns,
     data_table,
     empty_card,
@@ -66,7 +67,7 @@ _EVERYBODYS: Final = "All documents of each, whoever reads them."
 
 def _totals_row(body: Record) -> SafeHtml:
     use, rate = body["usage"], body["success_rate"]
-    bad = None if rate is None or rate >= 0.9 else "amber"
+    bad: Colour | None = None if rate is None or rate >= 0.9 else "amber"
     never = f"{HERE}?sort=never_used"
     return key_figures(
         key_figure("Documents", format_number(body["documents"]), HERE, format_count(body["pages"], "page")),
