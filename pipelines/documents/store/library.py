@@ -4,16 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, ReadQuery, Row, Transaction, load_queries
 from configs.sections import ChunkStrategy
 from pipelines.documents.document import DocumentId, Span, Status
 from pipelines.documents.store.members import MemberDocuments
 
+# A plan that fits every order would sort all documents for the newest, too.
+_EACH_CALL: Final = {"plan_cache_mode": "force_custom_plan"}
 DocumentSort = Literal["newest", "most_used", "never_used"]
 
 
@@ -112,10 +114,11 @@ class DocumentLibrary:
         named: dict[str, Any] = {"workspace": scope.workspace, "status": wanted.status, "file_type": wanted.file_type}
         named |= {"search": search, "since": wanted.since, "before": wanted.before, "parent": wanted.parent}
         named |= {"used": wanted.used}
-        async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], **named, sort=sort, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **named)
-        return rows, int(total["total"]) if total else 0
+        shown = {**named, "sort": sort, "skip": skip, "limit": limit}
+        rows, counted = await self._db.read_all(
+            scope, ReadQuery(self._sql["list"], shown, _EACH_CALL), ReadQuery(self._sql["count"], named)
+        )
+        return rows, int(counted[0]["total"])
 
     async def show(self, scope: Scope, document: str) -> Row:
         """The document with its version, the count of its pages and its agents.

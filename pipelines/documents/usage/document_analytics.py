@@ -11,6 +11,8 @@ from pipelines.documents.document import Status
 
 DAY: Final = timedelta(hours=24)
 MOST_USED: Final = 5
+# All rows are wanted: to look each version up by itself takes four times as long at 100,000 documents.
+_PLANNER: Final = {"enable_nestloop": "off"}
 # What `grouping()` says of a row: which columns it is not grouped by.
 _ALL, _BY_STATUS, _BY_TYPE, _BY_ORIGIN = 0b111, 0b011, 0b101, 0b110
 # Their reading has ended; those whose text only waits for vectors are not counted as either.
@@ -54,7 +56,7 @@ class DocumentAnalytics(SqlStore, queries="document_analytics.sql"):
         named = {**scope.keys, "since": now - DAY, "most": MOST_USED}
         wanted = ["totals", "use", "most_used"]
         wanted += ["by_source"] * sources + ["by_workspace"] * workspaces
-        found = await self._db.read_all(scope, *(ReadQuery(self._sql[name], named) for name in wanted))
+        found = await self._db.read_all(scope, *(ReadQuery(self._sql[name], named, _PLANNER) for name in wanted))
         rows: dict[str, list[Row]] = dict(zip(wanted, found, strict=True))
         (all_of_them,) = [row for row in rows["totals"] if row["of"] == _ALL]
         totals = {name: all_of_them[name] for name in ("documents", "chunks", "pages", "storage_bytes", "uploads_24h")}
