@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -32,9 +32,11 @@ from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.wiring.cache import ClockSources, ModelHelpers, build_caching
 from tests.fakes.agents import turn
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation, open_home
-from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.http import Api, Clock, Office, make_parts, open_office, serve
 from tests.fakes.ledger import bench
 from tests.fakes.runs import Stage, stage
+from tests.postgres.test_retention import counts as due_counts
+from tests.postgres.test_retention import keep
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 LEASE = b"The lease ends in May 2027. Rent is due on the first of each month.\n"
@@ -359,3 +361,28 @@ def test_a_turn_that_has_no_answer_used_nothing() -> None:
     count(turn(), TurnOutcome(""), found)
     count(turn(), TurnOutcome("Nearest are:", trace=({"step": "model", "outcome": NoModel.code},)), found)
     assert recorder.waiting == 0
+
+
+async def test_retention_takes_the_passages_of_old_answers_and_leaves_the_counts(
+    app_dsn: str, admin_dsn: str, tmp_path: Path, office: Office
+) -> None:
+    """They go with `traces`; a hold on a document keeps those of the answers that used it."""
+    clock = Clock()
+    with psycopg.connect(admin_dsn) as connection:
+        a, b, _ = load(connection, office.scope, open_generation(connection, office.scope), books("abc"))
+    scope = Scope.of_worker(office.scope.tenant, office.scope.workspace)
+    async with serve(make_parts(app_dsn, tmp_path, clock)) as api:
+        long_ago = clock.now - timedelta(days=20)
+        store = api.parts.document_usage
+        await store.add(scope, [use(scope, PassageUse(a, "c1", 0.9, True), PassageUse(a, "c2", 1, False), at=long_ago)])
+        await store.add(scope, [use(scope, PassageUse(b, "c1", 0.9, True), at=long_ago)])
+        await store.add(scope, [use(scope, PassageUse(a, "c1", 0.9, True), at=clock.now)])
+        admin = await api.sign_in(office.emails[Role.ADMIN])
+        hold = {"kind": "document", "object_id": b, "name": "case", "reason": "r"}
+        assert (await admin.post("/api/legal-holds", json=hold)).status_code == 201
+        await keep(admin, "traces", 10)
+        assert await due_counts(admin, dry_run=True) == {"traces": (1, 1, 0)}
+        assert await due_counts(admin, dry_run=False) == {"traces": (1, 1, 1)}
+        kept = rows(admin_dsn, "select document_id, used_at from context_usage order by used_at")
+        assert kept == [(b, long_ago), (a, clock.now)]
+        assert counts(admin_dsn) == {"a.txt": (2, 2), "b.txt": (1, 1)}

@@ -31,6 +31,7 @@ class UsageRecorder:
         self._waiting: deque[AnswerUse] = deque(maxlen=most)
         self._came, self._closed = asyncio.Event(), False
         self._task: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()  # two flushes at a time would write, and lose, the same
         self.lost = 0  # that nobody could write
 
     @property
@@ -53,16 +54,20 @@ class UsageRecorder:
 
     async def flush(self) -> None:
         """Write what waits. Raises Transient, psycopg.OperationalError: the rest waits on."""
-        while self._waiting:
-            batch = [self._waiting[n] for n in range(min(AT_ONCE, len(self._waiting)))]
-            by_workspace: defaultdict[Scope, list[AnswerUse]] = defaultdict(list)
-            for use in batch:
-                by_workspace[use.scope].append(use)
-            for scope, uses in by_workspace.items():
-                await self._write(scope, uses)
-            for use in batch:  # those that came meanwhile may have pushed some of them out
-                if self._waiting and self._waiting[0] is use:
-                    self._waiting.popleft()
+        async with self._writing:
+            while self._waiting:
+                await self._flush_batch()
+
+    async def _flush_batch(self) -> None:
+        batch = [self._waiting[n] for n in range(min(AT_ONCE, len(self._waiting)))]
+        by_workspace: defaultdict[Scope, list[AnswerUse]] = defaultdict(list)
+        for use in batch:
+            by_workspace[use.scope].append(use)
+        for scope, uses in by_workspace.items():
+            await self._write(scope, uses)
+        for use in batch:  # those that came meanwhile may have pushed some of them out
+            if self._waiting and self._waiting[0] is use:
+                self._waiting.popleft()
 
     async def close(self) -> None:
         """Write what waits, as far as the database answers in time; the database is still open."""
