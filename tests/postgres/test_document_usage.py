@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -386,3 +389,49 @@ async def test_retention_takes_the_passages_of_old_answers_and_leaves_the_counts
         kept = rows(admin_dsn, "select document_id, used_at from context_usage order by used_at")
         assert kept == [(b, long_ago), (a, clock.now)]
         assert counts(admin_dsn) == {"a.txt": (2, 2), "b.txt": (1, 1)}
+
+
+RECORDING = """
+import asyncio, json, sys
+from datetime import UTC, datetime
+from cluster.basics.scope import Scope
+from cluster.state.db.postgres import Database
+from pipelines.documents.usage.document_usage import AnswerUse, PassageUse
+from pipelines.documents.usage.usage_recorder import UsageRecorder
+
+async def main():
+    dsn, tenant, workspace, document, *answers = sys.argv[1:]
+    database = Database(dsn, size=1, timeout=10)
+    await database.open()
+    recorder, scope = UsageRecorder(database, every=0.2), Scope.of_worker(tenant, workspace)
+    for answer in answers:
+        recorder.record(AnswerUse(scope, answer, (PassageUse(document, "c", 0.5, True),), datetime.now(UTC)))
+        print("recorded", flush=True)
+        await asyncio.sleep(1.5)
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+def test_a_kill_loses_the_last_moment_and_what_is_told_again_is_counted_once(
+    app_dsn: str, shelf: tuple[Scope, list[str]], admin_dsn: str
+) -> None:
+    """`kill -9` right after an answer: the one before it is written, and a second process counts neither twice."""
+    scope, (a, *_) = shelf
+    answers = [str(uuid4()), str(uuid4())]
+    command = [sys.executable, "-c", RECORDING, app_dsn, scope.tenant, scope.workspace, a, *answers]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        assert [first.stdout.readline() for _ in answers] == [b"recorded\n"] * 2
+        first.kill()
+    (asked, _) = counts(admin_dsn)["a.txt"]
+    assert 1 <= asked <= 2
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as second:
+        deadline = time.monotonic() + 60
+        while counts(admin_dsn)["a.txt"] != (2, 2):
+            assert second.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        time.sleep(1)
+        second.kill()
+    assert counts(admin_dsn) == {"a.txt": (2, 2)}
