@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cluster.basics.errors import AosError
+from cluster.basics.errors import AosError, Invalid
 from cluster.console import api
 from cluster.console.commands import (
     audit_commands,
@@ -169,11 +169,35 @@ def down(context: CommandContext, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def doctor(context: CommandContext, as_json: AsJson = False) -> None:
+def doctor(
+    context: CommandContext,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Look for orphans of uploads instead; run it on the server.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="With --repair: remove them, too.")] = False,
+    hours: Annotated[
+        float, typer.Option("--older-than", min=1, help="With --repair: hours since somebody wrote to it.")
+    ] = 24,
+    as_json: AsJson = False,
+) -> None:
     """Probe every part and print one table; exit 1 if a part is red.
 
     Example: aos doctor --json
+
+    With --repair: parts of uploads that are gone, staged folders and half files of killed workers, multipart uploads
+    left in a bucket, unused copies. Nothing is removed without --apply. Exit 0 nothing is left, 3 orphans were found,
+    1 something could not be looked at.
+
+    Example: aos doctor --repair --older-than 48 --apply
     """
+    if repair:
+        from cluster import doctor_repair
+
+        report = doctor_repair.run_repair(hours, apply=apply)
+        context.obj.print(report, as_json, doctor_repair.repair_table(report, apply=apply))
+        raise typer.Exit(doctor_repair.exit_code(report, apply=apply))
+    if apply:
+        raise Invalid("--apply goes with --repair")
     from cluster import doctor as probes
     from cluster.console import findings as found
     from cluster.state.settings.settings_rows import load_where_possible

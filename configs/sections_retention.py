@@ -14,8 +14,9 @@ class RetentionSettings(Section):
 
     `versions` are those that newer ones have replaced, `pages` what a reading keeps beside the pages themselves (units
     and events of jobs that have ended, and staging folders), `memory` facts, episodes and summaries of conversations,
-    `traces` what answers and runs say of how they came about, `journals` steps and events of runs that have ended,
-    `conversations` those in which nothing was said for so long. `every_minutes`: how often each tenant's turn comes.
+    `traces` what answers and runs say of how they came about, with the passages that answers used, `journals` steps
+    and events of runs that have ended, `conversations` those in which nothing was said for so long. `every_minutes`:
+    how often each tenant's turn comes.
     """
 
     documents_days: Days = None

@@ -125,6 +125,13 @@ BEHAVIOURS = {
     "Documents and people are erased with a signed receipt": "serve_apps/governance/erasures.py::DataErasure",
     "What was erased is looked for afterwards": "serve_apps/governance/probe.py::ErasureProbe",
     "A legal hold keeps an object": "serve_apps/governance/holds.py::LegalHolds",
+    "The use of documents in answers is counted beside them": (
+        "pipelines/documents/usage/usage_recorder.py::UsageRecorder"
+    ),
+    "Documents are counted by state, kind, source and workspace": (
+        "pipelines/documents/usage/document_analytics.py::DocumentAnalytics"
+    ),
+    "Orphans of uploads are found and removed": "pipelines/documents/repair/storage_repair.py::repair_storage",
     "What is older than its period is deleted": "serve_apps/governance/retention.py::RetentionProcess",
     "Errors become problem+json": "serve_apps/http/problems.py::problem_response",
     "Requests of skills to private addresses are refused (SSRF)": "skills/http_client/guard.py::check_addresses",

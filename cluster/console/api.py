@@ -216,9 +216,9 @@ class ApiClient:
         body = {"path": path, "dry_run": True} | ({"agent_id": agent} if agent else {})
         return self.request("POST", "/api/documents/batch-scan", json=body)
 
-    def documents(self, limit: int | None = None, parent: str | None = None) -> Iterator[JSON]:
+    def documents(self, limit: int | None = None, parent: str | None = None, sort: str | None = None) -> Iterator[JSON]:
         """Every document that this user may see, page by page; of `parent` alone, what came out of it."""
-        within = {"parent": parent} if parent else {}
+        within = {name: value for name, value in (("parent", parent), ("sort", sort)) if value}
         found = 0
         while True:
             size = PAGE if limit is None else min(PAGE, limit - found)

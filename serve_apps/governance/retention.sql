@@ -152,7 +152,8 @@ episodes_gone as (delete from episodes e using given g where g.kind = 'episode' 
 emptied as (update session_summaries y set summary = '' from given g where g.kind = 'summary' and y.session_id = g.id and y.workspace_id = %(workspace)s returning y.session_id)
 select (select count(*) from facts_gone) + (select count(*) from episodes_gone) + (select count(*) from emptied) as total;
 
--- aged_traces: Runs and answers from before a moment that still say how they came about, and which of them are held.
+-- aged_traces: Runs and answers from before a moment that still say how they came about, passages that answers used among it,
+-- and which of them are held.
 select t.id, t.at as at,
        is_run_held(%(tenant)s::uuid, %(workspace)s::uuid, t.whose, t.run) as held from (
     select x.id, min(x.at) as at, min(x.whose)::uuid as whose, min(x.run)::uuid as run from (
@@ -161,13 +162,19 @@ select t.id, t.at as at,
       and r.finished_at < %(before)s and jsonb_array_length(coalesce(nullif(r.outcome -> 'trace', 'null'), '[]')) > 0
     union all
     select a.id, a.at, a.user_id::text, coalesce(a.run_id, a.id)::text from answers a
-    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t;
+    where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s and a.at < %(before)s and a.search <> '{}') x group by x.id) t
+union all
+-- Of an answer's use nobody knows whose it was: a hold on the documents keeps it.
+select u.use_id, max(u.used_at), bool_or(is_held(%(tenant)s::uuid, %(workspace)s::uuid, 'document', u.document_id))
+from context_usage u
+where u.workspace_id = %(workspace)s and u.tenant_id = %(tenant)s and u.used_at < %(before)s group by u.use_id;
 
--- delete_traces: That goes; the runs and the answers stay.
+-- delete_traces: That goes; the runs and the answers stay, and how often documents were used.
 with runs_done as (update runs set outcome = jsonb_set(outcome, '{trace}', '[]')
                    where id = any(%(ids)s) and workspace_id = %(workspace)s and outcome ? 'trace' returning id),
-answers_done as (update answers set search = '{}' where id = any(%(ids)s) and workspace_id = %(workspace)s and search <> '{}' returning id)
-select (select count(*) from runs_done) + (select count(*) from answers_done) as total;
+answers_done as (update answers set search = '{}' where id = any(%(ids)s) and workspace_id = %(workspace)s and search <> '{}' returning id),
+uses_done as (delete from context_usage where use_id = any(%(ids)s) and workspace_id = %(workspace)s returning use_id)
+select (select count(*) from runs_done) + (select count(*) from answers_done) + (select count(*) from uses_done) as total;
 
 -- locations_in_use: Where bytes are that some version still has.
 select location from document_versions where workspace_id = %(workspace)s and location = any(%(locations)s);

@@ -116,6 +116,7 @@ STOCK: Final = MappingProxyType(
             *("document_versions", "document_chunks", "embeddings", "indexed_versions", "document_agent_links"),
             *("page_tables", "entity_mentions", "relation_evidence", "graph_versions", "entities", "relations"),
             *("extraction_fields", "answer_citations", "document_principals"),
+            *("document_usage", "context_usage"),  # of answers, and of nobody who asked
         ),
         **_entries(Holding.DOCUMENT, "documents", people=("created_by",)),
         **_entries(Holding.DOCUMENT, "pages", people=("reviewed_by",)),
@@ -174,7 +175,7 @@ STOCK: Final = MappingProxyType(
 OF_DOCUMENT: Final = (
     *("document_versions", "pages", "document_chunks", "embeddings", "indexed_versions", "document_agent_links"),
     *("page_tables", "page_corrections", "entity_mentions", "relation_evidence", "graph_versions", "extraction_runs"),
-    "answer_citations",
+    *("answer_citations", "document_usage", "context_usage"),
 )
 
 

@@ -40,6 +40,9 @@ from pipelines.documents.store.library import DocumentLibrary
 from pipelines.documents.store.uploads.part_store import PartStore
 from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 from pipelines.documents.sync.source_parts import SourceParts
+from pipelines.documents.usage.document_analytics import DocumentAnalytics
+from pipelines.documents.usage.document_usage import DocumentUsage
+from pipelines.documents.usage.usage_recorder import UsageRecorder
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.memory.remember import ConversationMemory
@@ -129,6 +132,9 @@ class AppDependencies:
     answerer: AnswerPort
     cache: CachePort
     answers: StoredAnswers
+    usage: UsageRecorder
+    document_usage: DocumentUsage
+    document_analytics: DocumentAnalytics
     tables: TableWorkbench
     extractor: DocumentExtractor
     switchover: IndexSwitchover

@@ -47,11 +47,13 @@ from cluster.state.work.schedules import Action
 from cluster.state.work.schedules_due import DueSchedules
 from configs.sections import Settings
 from pipelines.documents.privacy.log_lines import mask_log_lines
+from pipelines.documents.usage.usage_recorder import UsageRecorder
 from serve_apps.agents import approval
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.analytics.figures import TTL_SECONDS, MetricReader
 from serve_apps.agents.analytics.handler import AnalyticsHandler
 from serve_apps.agents.analytics.metric_catalogue import read_catalogue
+from serve_apps.agents.durable.document_use import count_answers
 from serve_apps.agents.durable.in_process import InProcessCarrier, TurnModels
 from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.durable.run_loop import RunTiming, TurnRunner
@@ -133,9 +135,11 @@ class Container:
     telemetry: telemetry.Telemetry
     upkeep: ProcessServices
     limits: Limiter
+    usage: UsageRecorder
 
     async def close(self) -> None:
         """Give everything back but the database."""
+        await self.usage.close()
         await self.episodic.close()
         await self.upkeep.close()
         await self.fence.ground.remotes.aclose()
@@ -161,7 +165,7 @@ def build_container(
     of_all = load_connections(settings.models.connections_file, settings.llm)
     connections = ConnectionStore(database, vault, of_all)
     switchboard = ModelResolver(connections, models, settings.models, asyncio.sleep)
-    agents = AgentStore(database, standing_assistant(audit))
+    agents, tables = AgentStore(database, standing_assistant(audit)), TableWorkbench(TableStore(database))
     embedder = _of_questions(embedder, redis, settings)
     upkeep = ProcessServices.of(database, vault, redis, snapshots or SettingsSnapshots(settings))
     limits = Limiter.of(database, redis, settings.limits, upkeep.figures)
@@ -172,7 +176,6 @@ def build_container(
     search = search_of(settings, database, embedder, reranker, writer, models.configured, rules)
     answerer = DocumentAnswerer(search, database, embedder, writer, lambda: settings.models.drafts)
     cached = build_caching(settings, database, redis, embedder, search, answerer, _clock_sources(), helpers, shows)
-    tables = TableWorkbench(TableStore(database))
     extractor = DocumentExtractor(StoredExtractions(database), writer, lambda: settings.http.ask_seconds)
     oauth = build_oauth_connections(settings, database, audit, vault, _utc_now)
     opener, sandbox = VaultOpener(database, audit, vault, _utc_now, people=oauth), Sandbox(settings.sandbox)
@@ -205,6 +208,7 @@ def build_container(
         telemetry=telemetry.open_telemetry(settings.telemetry, time.monotonic, {}, counting=upkeep.figures.meter),
         upkeep=upkeep,
         limits=limits,
+        usage=UsageRecorder(database),
     )
 
 
@@ -276,6 +280,7 @@ class TurnRuntime:
             admit=RightsCheck(identity, base.audit).carry,
             say=asking(base.memory),
             classify=base.governance.classes.highest,
+            count_use=count_answers(base.usage, _utc_now),
         )
         self.carrier = InProcessCarrier(self.runner)
         self.replays = Replayer(RunQueries(base.database, base.governance.seals), handlers, base.tools.specs())

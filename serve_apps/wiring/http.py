@@ -41,6 +41,8 @@ from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 from pipelines.documents.store.uploads.upload_sweep import UploadSweeper
 from pipelines.documents.sync.source_parts import SourceParts
 from pipelines.documents.sync.sync_wiring import source_opener
+from pipelines.documents.usage.document_analytics import DocumentAnalytics
+from pipelines.documents.usage.document_usage import DocumentUsage
 from serve_apps.agents import approval
 from serve_apps.agents.durable.traced import TracedOrchestrator
 from serve_apps.agents.turn_ports import TurnOrchestrator, TurnPath
@@ -238,6 +240,8 @@ def _database_parts(database: Database) -> dict[str, Any]:
         "links": AgentLinks(database),
         "graph": KnowledgeGraph(database, NameLexicon.shipped()),
         "answers": StoredAnswers(database),
+        "document_usage": DocumentUsage(database),
+        "document_analytics": DocumentAnalytics(database),
         "switchover": IndexSwitchover(database),
         "feedback": FeedbackStore(database),
         "schedules": ScheduleStore(database),
@@ -266,6 +270,7 @@ def _shared_parts(base: Container) -> dict[str, Any]:
         "ground": base.fence.ground,
         "telemetry": base.telemetry,
         "limits": base.limits,
+        "usage": base.usage,
         "search": base.cached.search,
         "answerer": base.cached.answerer,
         "cache": base.cached.cache,

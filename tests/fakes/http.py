@@ -76,6 +76,9 @@ from pipelines.documents.store.uploads.part_store import FolderParts
 from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 from pipelines.documents.sync.source_opener import SourceOpener
 from pipelines.documents.sync.source_parts import SourceParts
+from pipelines.documents.usage.document_analytics import DocumentAnalytics
+from pipelines.documents.usage.document_usage import DocumentUsage
+from pipelines.documents.usage.usage_recorder import UsageRecorder
 from serve_apps.agents.academy.school import Academy
 from serve_apps.agents.approval import ApprovalPolicy
 from serve_apps.agents.approval import load_policy as load_policy
@@ -295,6 +298,10 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         answerer=answerer,
         cache=ScriptedCache(),
         answers=StoredAnswers(database),
+        usage=(usage := UsageRecorder(database)),
+        document_usage=DocumentUsage(database),
+        document_analytics=DocumentAnalytics(database),
+        closers=(usage.close,),
         tables=TableWorkbench(TableStore(database)),
         extractor=DocumentExtractor(StoredExtractions(database), None),
         pictures=OneByOne(BlankPages()),

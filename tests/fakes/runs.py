@@ -154,6 +154,7 @@ class Stage:
             remember=other.pop("remember", remember),
             audit=AuditLog(self.database),
             telemetry=Telemetry.off(),
+            count_use=other.pop("count_use", None),
         )
 
     async def carry(self, turn: Turn, handler: TurnHandler, owner: str = "runner-1") -> list[Event]:

@@ -468,6 +468,7 @@ async def read_everything(client: httpx.AsyncClient, owned: Owned) -> list[httpx
     ]
     answers.append(await client.get("/api/tenants"))
     answers.append(await client.get("/api/documents/vector-store/stats"))
+    answers.append(await client.get("/api/documents/analytics"))
     query = {"query": "vault lighthouse seven turns", "document_ids": [owned.document]}
     answers.append(await client.post("/api/documents/search", json=query))
     answers.append(await client.post("/api/documents/search", json={"query": SECRET}))
@@ -541,6 +542,8 @@ async def test_row_level_security_alone_holds_when_the_where_clauses_are_gone(
         parts.limits.store,
         parts.limits.usage,
         parts.upload_sessions,
+        parts.document_usage,
+        parts.document_analytics,
     ):
         before: Any = part._sql
         part._sql = without_wall(before)

@@ -8,6 +8,7 @@ import pytest
 from serve_apps.ui.documents.document_list import day_start, document_table
 from serve_apps.ui.documents.facts import class_card, impact_card, origin_card, readers_card
 from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, parse_passage, words_of
+from serve_apps.ui.documents.usage_views import figures_view, usage_card
 from serve_apps.ui.documents.viewer import confidence_class, page_viewer
 from serve_apps.ui.kit.page import ConsoleContext
 from serve_apps.ui.sessions import Role
@@ -157,3 +158,67 @@ def test_a_document_leads_to_what_it_came_out_of_and_to_what_came_out_of_it() ->
     assert "<script" not in html
     counts = dict.fromkeys(("versions", "pages", "chunks", "embeddings"), 1) | {"agents": [], "members": 2}
     assert "2 documents that came out of it" in impact_card({**one, "filename": "a.zip"}, counts)
+
+
+FIGURES: dict[str, Any] = {
+    **{"documents": 3, "pages": 9, "chunks": 12, "storage_bytes": 2048, "uploads_24h": 1, "success_rate": 0.5},
+    "by_status": {"completed": 1, "failed": 1, HOSTILE: 1},
+    "by_type": {"pdf": 2, HOSTILE: 1},
+    "by_origin": {"upload": 2, "source": 1},
+    "usage": {
+        **{"used_documents": 1, "never_used": 2, "rag_query_count": 7, "cited_count": 3},
+        "last_accessed": "2026-11-22T10:00:00Z",
+        "most_used": [
+            {
+                **{"id": "d" * 32, "filename": HOSTILE, "rag_query_count": 7, "cited_count": 3},
+                "last_accessed": "2026-11-22T10:00:00Z",
+            }
+        ],
+    },
+    "sources": None,
+    "workspaces": None,
+    "at": "2026-11-22T10:00:00Z",
+}
+PLACE = {
+    "name": HOSTILE,
+    "documents": 3,
+    "completed": 1,
+    "failed": 1,
+    "chunks": 12,
+    "storage_bytes": 1,
+    "uploads_24h": 0,
+}
+
+
+def test_figures_show_what_there_is_and_say_whose_documents_count() -> None:
+    html = figures_view(FIGURES, None)
+    assert "50%" in html and "2.0 KiB" in html and "sort=never_used" in html and f"id={'d' * 32}" in html
+    assert "Sources" not in html and "Workspaces" not in html and "<script" not in html and "${" not in html
+    more = figures_view({**FIGURES, "sources": [], "workspaces": [PLACE]}, None)
+    assert "Workspaces" in more and "whoever reads them" in more and "Sources" not in more and "<script" not in more
+
+
+def test_figures_of_nothing_say_what_to_do() -> None:
+    use = {**FIGURES["usage"], "used_documents": 0, "never_used": 0, "most_used": [], "last_accessed": None}
+    nothing = {**FIGURES, "documents": 0, "success_rate": None, "by_status": {}, "by_type": {}, "usage": use}
+    assert "No documents yet." in figures_view(nothing, "/console/ingest")
+    assert "/console/ingest" in figures_view(nothing, "/console/ingest")
+    assert "/console/ingest" not in figures_view(nothing, None)
+    beside = figures_view({**nothing, "workspaces": [PLACE]}, None)
+    assert "Workspaces" in beside and "No answer has used a document yet." in beside and "–" in beside
+
+
+def test_the_use_of_a_document_names_passages_and_nobody() -> None:
+    use = {"chunk_id": "c", "page": 2, "relevance_score": 0.5, "used_in_response": True, "used_at": FIGURES["at"]}
+    gone, table = {**use, "page": None, "used_in_response": False}, {**use, "chunk_id": "", "relevance_score": None}
+    document = {"id": "d" * 32, "rag_query_count": 2, "cited_count": 1, "last_accessed": FIGURES["at"]}
+    html = usage_card({**document, "context_usage": [use, gone, {**table, "page": None}]})
+    assert "page=2" in html and "cited" in html and "only before it" in html and "a table" in html
+    assert "2 answers had it before them, 1 cite it" in re.sub(r"<[^>]*>", "", html)
+    assert "No answer has used it yet." in usage_card({**document, "rag_query_count": 0, "context_usage": []})
+
+
+def test_the_list_is_put_in_order_and_that_is_no_filter() -> None:
+    nothing = {"items": [], "total": 0, "skip": 0, "limit": 50}
+    html = document_table(DESK, nothing, {"sort": "never_used"}, Role.VIEWER)
+    assert "No documents yet." in html and '<option value="never_used" selected>' in html and "view=figures" in html

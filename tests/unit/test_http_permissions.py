@@ -123,6 +123,7 @@ EXPECTED = {
         GET /api/documents/{document_id}/versions/{version_id}/pages/{number}
         GET /api/documents/{document_id}/versions/{version_id}/pages/{number}/image
         GET /api/documents/vector-store/stats
+        GET /api/documents/analytics
         GET /api/graph
         GET /api/graph/view
         GET /api/graph/entities/{entity_id}

@@ -379,6 +379,30 @@ def test_lists_and_details_are_tables_or_json(api: ApiServer, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["state"] == "partial"
     assert run_command(["documents", "list", "--parent", "d9"]) == 0
     assert "parent=d9" in api.of("GET /api/documents/")[-1].path
+    assert run_command(["documents", "list", "--sort", "never_used"]) == 0
+    assert "sort=never_used" in api.of("GET /api/documents/")[-1].path
+
+
+def test_figures_of_documents_are_lines_and_tables_or_json(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    used = {"id": "d1", "filename": "[a].pdf", "rag_query_count": 7, "cited_count": 3}
+    place = {"name": "vault", "documents": 2, "completed": 1, "failed": 1, "chunks": 4, "storage_bytes": 9}
+    figures = {
+        **{"documents": 1200, "pages": 9, "chunks": 12, "storage_bytes": 2048, "uploads_24h": 1, "success_rate": 0.5},
+        **{"by_status": {"completed": 1, "failed": 1}, "by_type": {"pdf": 2}, "by_origin": {}},
+        "usage": {"used_documents": 1, "never_used": 2, "most_used": [used]},
+        **{"sources": [{**place, "uploads_24h": 0}], "workspaces": None},
+    }
+    api.answers["GET /api/documents/analytics"] = figures
+    assert run_command(["documents", "analytics"]) == 0
+    told = capsys.readouterr().out
+    assert "1,200 documents" in told and "50.0%" in told and "[a].pdf: before 7 answers" in told and "vault" in told
+    assert run_command(["documents", "analytics", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == figures
+
+
+def test_the_doctor_removes_only_with_a_repair(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["doctor", "--apply"]) == 1
+    assert "--apply goes with --repair" in capsys.readouterr().err
 
 
 def test_an_error_is_one_line_with_its_fix(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -462,7 +486,7 @@ def test_a_wrong_setting_is_explained(
     "words",
     [[c] for c in ("up", "down", "doctor", "login", "ingest", "search", "ask", "export")]
     + [["jobs", c] for c in ("list", "show", "watch", "cancel", "resume", "retry")]
-    + [["documents", c] for c in ("list", "show", "content", "delete")],
+    + [["documents", c] for c in ("list", "show", "content", "delete", "analytics")],
 )
 def test_every_command_has_help_with_an_example(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([*words, "--help"]) == 0

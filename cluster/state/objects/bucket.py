@@ -136,6 +136,14 @@ class Bucket:
                 for one in some:
                     yield ObjectFacts(str(one["path"]), int(one["size"]), one["last_modified"])
 
+    def folders(self, prefix: str = "") -> list[str]:
+        """The names below a prefix that have objects below them, with the prefix."""
+        import obstore
+
+        with self._named(missing=False):
+            found = obstore.list_with_delimiter(self._store, prefix=prefix or None)
+        return [str(one) for one in found["common_prefixes"]]
+
     def copy(self, source: str, target: str) -> None:
         """Copy within the bucket. Raises FileNotFoundError."""
         import obstore

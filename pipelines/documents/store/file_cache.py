@@ -73,15 +73,13 @@ class FileCache:
 
         Also what processes that were killed have left behind.
         """
-        now, copies = time.time(), []
+        for place in self.leftovers(time.time()):
+            place.unlink(missing_ok=True)
+        copies = []
         for place in _files_in(self._folder / "files"):
             with suppress(FileNotFoundError):
-                facts = place.stat()
-                is_copy = not place.suffix  # the others are being fetched, or were
-                since, limit = (facts.st_atime, UNUSED_SECONDS) if is_copy else (facts.st_ctime, LEFT_SECONDS)
-                if now - since > limit:
-                    place.unlink()
-                elif is_copy:
+                if not place.suffix:  # the others are being fetched
+                    facts = place.stat()
                     copies.append((facts.st_atime_ns, facts.st_size, place))
         total = sum(size for _, size, _ in copies)
         for _, size, place in sorted(copies):
@@ -89,13 +87,27 @@ class FileCache:
                 break
             place.unlink(missing_ok=True)
             total -= size
+
+    def leftovers(self, now: float) -> list[Path]:
+        """Copies that were not used for an hour at this moment (seconds since the epoch), and what processes that were
+        killed have left behind: half a copy, or a link of their own.
+        """
+        found = []
+        for place in _files_in(self._folder / "files"):
+            with suppress(FileNotFoundError):
+                facts = place.stat()
+                is_copy = not place.suffix  # the others are being fetched, or were
+                since, limit = (facts.st_atime, UNUSED_SECONDS) if is_copy else (facts.st_ctime, LEFT_SECONDS)
+                if now - since > limit:
+                    found.append(place)
         for place in _files_in(self._folder / "used"):
             host, _, rest = place.name.partition(".")
             pid = rest.partition(".")[0]
             with suppress(FileNotFoundError):
                 ours = host == self._host and pid.isdigit()
                 if not psutil.pid_exists(int(pid)) if ours else now - place.lstat().st_ctime > LEFT_SECONDS:
-                    place.unlink()
+                    found.append(place)
+        return found
 
     def _take(self, copy: Path, used: Path) -> bool:
         """Whether there was a copy to have a link to; its use is noted."""

@@ -4,15 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.corpus import lock_corpus, mark_corpus_changed
-from cluster.state.db.postgres import Database, Row, Transaction, load_queries
+from cluster.state.db.postgres import Database, ReadQuery, Row, Transaction, load_queries
 from configs.sections import ChunkStrategy
 from pipelines.documents.document import DocumentId, Span, Status
 from pipelines.documents.store.members import MemberDocuments
+
+# A plan that fits every order would sort all documents for the newest, too.
+_EACH_CALL: Final = {"plan_cache_mode": "force_custom_plan"}
+DocumentSort = Literal["newest", "most_used", "never_used"]
 
 
 class OfAnArchive(Conflict):
@@ -32,7 +36,7 @@ class OtherReaders(Conflict):
 @dataclass(frozen=True, slots=True)
 class DocumentFilter:
     """Filter of a document list; None leaves a field out. Those that came from `since` on, before `before`, and
-    are members of `parent`.
+    are members of `parent`. `used`: whether an answer has used them yet.
     """
 
     status: Status | None = None
@@ -41,6 +45,7 @@ class DocumentFilter:
     since: datetime | None = None
     before: datetime | None = None
     parent: str | None = None
+    used: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +106,19 @@ class DocumentLibrary:
         self._db, self._sql = database, load_queries(Path(__file__).with_suffix(".sql"))
         self._members = MemberDocuments()
 
-    async def page_of(self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int) -> tuple[list[Row], int]:
-        """A page of the list, newest first, and how many there are."""
+    async def page_of(
+        self, scope: Scope, wanted: DocumentFilter, skip: int, limit: int, sort: DocumentSort = "newest"
+    ) -> tuple[list[Row], int]:
+        """A page of the list, and how many there are."""
         search = None if wanted.search is None else f"%{like_literal(wanted.search)}%"
         named: dict[str, Any] = {"workspace": scope.workspace, "status": wanted.status, "file_type": wanted.file_type}
         named |= {"search": search, "since": wanted.since, "before": wanted.before, "parent": wanted.parent}
-        async with self._db.transaction(scope) as tx:
-            rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
-            total = await tx.one(self._sql["count"], **named)
-        return rows, int(total["total"]) if total else 0
+        named |= {"used": wanted.used}
+        shown = {**named, "sort": sort, "skip": skip, "limit": limit}
+        rows, counted = await self._db.read_all(
+            scope, ReadQuery(self._sql["list"], shown, _EACH_CALL), ReadQuery(self._sql["count"], named)
+        )
+        return rows, int(counted[0]["total"])
 
     async def show(self, scope: Scope, document: str) -> Row:
         """The document with its version, the count of its pages and its agents.

@@ -1,20 +1,33 @@
--- list: A page of the documents of a workspace, newest first.
+-- list: A page of the documents of a workspace: the newest first, those that answers used most, or those that none used, and
+-- then those that were used longest ago. A plan is made for each call: of the newest the index gives only as many as are shown;
+-- the versions are joined to what is shown, and not before.
 select d.id, d.filename, d.file_type, d.source_type, d.status, d.failure, d.caveats, d.description, d.tags, d.readers,
-       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.parent_id, d.classification, v.page_count, v.file_size
-from documents d
-left join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
-where d.workspace_id = %(workspace)s
-  and (%(status)s::text is null or d.status = %(status)s)
-  and (%(file_type)s::text is null or d.file_type = %(file_type)s)
-  and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
-  and (%(since)s::timestamptz is null or d.upload_date >= %(since)s::timestamptz)
-  and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz)
-  and (%(parent)s::text is null or d.parent_id = %(parent)s)
-order by d.upload_date desc, d.id offset %(skip)s limit %(limit)s;
+       d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.parent_id, d.classification, v.page_count, v.file_size,
+       coalesce(d.used_by, 0) as rag_query_count, coalesce(d.cited_by, 0) as cited_count, d.last_accessed
+from (
+    select d.*, u.rag_query_count as used_by, u.cited_count as cited_by, u.last_accessed
+    from documents d
+    left join document_usage u on u.document_id = d.id and u.workspace_id = d.workspace_id
+    where d.workspace_id = %(workspace)s
+      and (%(status)s::text is null or d.status = %(status)s)
+      and (%(file_type)s::text is null or d.file_type = %(file_type)s)
+      and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
+      and (%(since)s::timestamptz is null or d.upload_date >= %(since)s::timestamptz)
+      and (%(before)s::timestamptz is null or d.upload_date < %(before)s::timestamptz)
+      and (%(parent)s::text is null or d.parent_id = %(parent)s)
+      and (%(used)s::boolean is null or (u.document_id is not null) = %(used)s)
+    order by case when %(sort)s::text = 'most_used' then coalesce(u.rag_query_count, 0) end desc,
+             case when %(sort)s::text = 'never_used' then u.last_accessed end nulls first, d.upload_date desc, d.id
+    offset %(skip)s limit %(limit)s) d
+left join document_versions v on v.id = d.current_version and v.workspace_id = %(workspace)s
+order by case when %(sort)s::text = 'most_used' then coalesce(d.used_by, 0) end desc,
+         case when %(sort)s::text = 'never_used' then d.last_accessed end nulls first, d.upload_date desc, d.id;
 
 -- count: How many documents the same filters find.
 select count(*) as total from documents d
-where d.workspace_id = %(workspace)s
+where (%(used)s::boolean is null
+       or exists (select from document_usage u where u.document_id = d.id and u.workspace_id = d.workspace_id) = %(used)s)
+  and d.workspace_id = %(workspace)s
   and (%(status)s::text is null or d.status = %(status)s)
   and (%(file_type)s::text is null or d.file_type = %(file_type)s)
   and (%(search)s::text is null or d.filename ilike %(search)s or d.description ilike %(search)s)
@@ -27,8 +40,10 @@ select d.id, d.origin, d.filename, d.file_type, d.source_type, d.status, d.failu
        d.readers, d.parent_id, c.filename as parent_filename, d.classification, d.classified_by,
        (select count(*) from documents m where m.parent_id = d.id and m.workspace_id = d.workspace_id) as members,
        d.chunk_count, d.has_embeddings, d.upload_date, d.processed_date, d.metadata - 'uploads' as metadata, d.current_version,
-       v.id as version_id, v.file_hash, v.file_size, v.kind, v.location, v.page_count
+       v.id as version_id, v.file_hash, v.file_size, v.kind, v.location, v.page_count,
+       coalesce(u.rag_query_count, 0) as rag_query_count, coalesce(u.cited_count, 0) as cited_count, u.last_accessed
 from documents d
+left join document_usage u on u.document_id = d.id and u.workspace_id = d.workspace_id
 left join documents c on c.id = d.parent_id and c.workspace_id = d.workspace_id
 left join lateral (
     select * from document_versions v

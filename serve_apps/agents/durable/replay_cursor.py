@@ -9,6 +9,8 @@ from cluster.basics.errors import AosError, Transient
 from cluster.models.messages import ChatRequest, ConnectionFallback, ModelReply, ReplyDelta
 from cluster.state.canonical_json import json_digest, normalize_json
 from cluster.state.work.run_record import RunStep, StepState
+from pipelines.documents.usage.document_usage import MOST_PASSAGES, PassageUse
+from serve_apps.agents.durable.document_use import passages_found
 from serve_apps.agents.durable.message_codec import reply_from_json, request_to_json
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.streams.masked_answer import MaskedAnswer, mask_of_turn
@@ -17,6 +19,8 @@ from serve_apps.agents.turn_ports import Json, RunId, Said, Turn, TurnOutcome
 
 MODEL, ASK, INPUT = "model", "approval", "input"
 ASKED = frozenset({ASK, INPUT})  # of a person; the kinds are named as the categories of what waits
+
+MOST_FOUND = 10 * MOST_PASSAGES
 
 # A text that was being shown ends with one of these; pieces that follow begin another.
 _TEXT_ENDS = frozenset({EventKind.TEXT, EventKind.THINKING})
@@ -34,6 +38,7 @@ class ReplayCursor(ABC):
         self.halted: AosError | None = None
         self.delegates: dict[str, None] = {}  # who carried parts of the run out, in the order in which they began
         self.refused: list[tuple[str, str]] = []  # calls that the list of approvals did not allow: tool and reason
+        self.found: list[PassageUse] = []  # what its steps have given it of documents
         self._run, self._seed = run, seed
         self._steps = {step.seq: step for step in steps}
         self._at = 0  # the step that was asked for last
@@ -159,6 +164,7 @@ class ReplayCursor(ABC):
         self._used["prompt_tokens"] += step.prompt_tokens
         self._used["completion_tokens"] += step.completion_tokens
         self._used["cost_usd"] += step.cost_usd
+        self.found = [*self.found, *passages_found(step)][:MOST_FOUND]
 
     def _repeat(self, step: RunStep) -> None:
         """Tell again what the journal itself told within the step."""

@@ -19,6 +19,7 @@ from cluster.state.work.lease import Heartbeat, LeaseSweep
 from cluster.state.work.run_record import RunLease, RunState
 from cluster.state.work.runs import RunLedger
 from configs.sections import AgentSettings
+from serve_apps.agents.durable.document_use import CountUse
 from serve_apps.agents.durable.journal import LiveJournal
 from serve_apps.agents.durable.recorder import LedgerRecorder, event_rows
 from serve_apps.agents.durable.replay_cursor import ReplayCursor
@@ -68,17 +69,19 @@ class TurnRunner:
         admit: Admit | None = None,
         say: Say | None = None,
         classify: Classify | None = None,
+        count_use: CountUse | None = None,
     ) -> None:
         """`owner`: who claims, for people. `remember`: stores the answer in its conversation, in the transaction that
         completes the run. `audit`: each execution of an agent is a line of the trail, written with the run's end.
         `say`: stores a question in its conversation, in the transaction in which the run begins to wait. `admit`:
         hands the turn over with the rights that its user still has, whenever it is begun or resumed, and ends it when
-        they lose some. `classify`: the highest class of the documents that an answer cites.
+        they lose some. `classify`: the highest class of the documents that an answer cites. `count_use`: takes what an
+        answer used of them, once it is committed.
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
         self._audit, self._say, self._telemetry, self._admit = audit, say, telemetry, admit
-        self._classify = classify
+        self._classify, self._count_use = classify, count_use
 
     async def run(self, turn: Turn, lease: RunLease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
@@ -199,6 +202,8 @@ class TurnRunner:
             await self._runs.put_events(tx, lease, event_rows(journal.pending))
             await self._runs.finish(tx, lease, RunState.COMPLETED, outcome=outcome_data(shown))
             await self._audit_run(tx, turn, journal, RunState.COMPLETED)
+        if self._count_use is not None:
+            self._count_use(turn, outcome, journal.found)
         if kept is not None:
             await kept()
         return event

@@ -21,7 +21,8 @@ TYPES: Final = (
     *("html", "markdown", "text", "csv", "xls", "email", "msg", "epub", "code"),
     *("doc", "ppt", "zip", "tar"),
 )
-FILTERS: Final = ("search", "status", "type", "from", "to", "zone", "parent")
+FILTERS: Final = ("search", "status", "type", "from", "to", "zone", "parent", "sort")
+ORDERS: Final = {"": "Newest first", "most_used": "Most used", "never_used": "Never used"}
 
 
 async def document_catalogue(console: ConsoleContext, api: SessionApi, query: Mapping[str, str], skip: int) -> SafeHtml:
@@ -30,7 +31,7 @@ async def document_catalogue(console: ConsoleContext, api: SessionApi, query: Ma
     if not wanted.keys() & {"from", "to"}:
         wanted.pop("zone", None)
     chosen = {"search": wanted.get("search"), "status": wanted.get("status"), "file_type": wanted.get("type")}
-    chosen |= {"parent": wanted.get("parent")}
+    chosen |= {"parent": wanted.get("parent"), "sort": wanted.get("sort")}
     chosen |= {"since": day_start(wanted, "from", 0), "before": day_start(wanted, "to", 1)}
     body = await api.get("/api/documents/", skip=skip, limit=A_PAGE, **chosen)
     return document_table(console, body, wanted, api.session.role)
@@ -40,14 +41,16 @@ def document_table(console: ConsoleContext, body: Record, wanted: Mapping[str, s
     """Heading, filters and table of the documents that the API answered."""
     total, address = body["total"], HERE + (f"?{urlencode(wanted)}" if wanted else "")
     add = console.link("ingest") if role.reaches(Role.DEVELOPER) else None
-    actions = [tag("a", "Add documents", href=add, class_="aos-button primary")] if add else []
-    count = f"{format_number(total)} {'found' if wanted else 'in this workspace'}"
+    actions = [tag("a", "Figures", href=f"{HERE}?view=figures", class_="aos-button")]
+    actions += [tag("a", "Add documents", href=add, class_="aos-button primary")] if add else []
+    narrowed = {name: value for name, value in wanted.items() if name != "sort"}
+    count = f"{format_number(total)} {'found' if narrowed else 'in this workspace'}"
     head = page_heading("Documents", count, *actions)
     if not body["items"]:
-        shown = _empty_list(wanted, add)
+        shown = _empty_list(narrowed, add)
     else:
-        columns = ("Name", "Type", "State", "Pages", "Size", "Added")
-        shown = data_table(columns, [_document_row(one) for one in body["items"]], numbers=(3, 4))
+        columns = ("Name", "Type", "State", "Pages", "Size", "Used", "Added")
+        shown = data_table(columns, [_document_row(one) for one in body["items"]], numbers=(3, 4, 5))
     turn = list_pager(address, body["skip"], body["limit"], total) if total > body["limit"] or body["skip"] else None
     return join_html(head, document_filters(wanted), tag("div", shown, turn, class_="aos-card"))
 
@@ -64,6 +67,7 @@ def document_filters(wanted: Mapping[str, str]) -> SafeHtml:
         _choice_field("Type", "type", TYPES, wanted),
         _day_field("Added from", "from", wanted),
         _day_field("Added until", "to", wanted),
+        _order_field(wanted),
         tag("input", type="hidden", name="zone", value=wanted.get("zone", ""), data_zone=True),
         tag("div", find, clear, class_="actions"),
     )
@@ -80,6 +84,12 @@ def _choice_field(label: str, name: str, values: tuple[str, ...], wanted: Mappin
     return tag("label", tag("span", label), tag("select", options, name=name, id=f"by-{name}"))
 
 
+def _order_field(wanted: Mapping[str, str]) -> SafeHtml:
+    chosen = wanted.get("sort", "")
+    options = [tag("option", label, value=value, selected=value == chosen) for value, label in ORDERS.items()]
+    return tag("label", tag("span", "Order"), tag("select", options, name="sort", id="by-sort"))
+
+
 def _day_field(label: str, name: str, wanted: Mapping[str, str]) -> SafeHtml:
     box = tag("input", name=name, type="date", value=wanted.get(name, ""), id=f"by-{name}")
     return tag("label", tag("span", label), box)
@@ -90,7 +100,8 @@ def _document_row(one: Record) -> tuple[Any, ...]:
     why = one["failure"]["reason"].replace("_", " ") if one["failure"] else in_short(one)
     state = tag("div", state_badge(one["status"]), tag("div", why, class_="quiet") if why else None)
     pages, size = format_number(one["page_count"]), format_size(one["file_size"])
-    return name, one["file_type"], state, pages, size, format_moment(one["upload_date"], relative=True)
+    used = format_number(one.get("rag_query_count"))
+    return name, one["file_type"], state, pages, size, used, format_moment(one["upload_date"], relative=True)
 
 
 def _empty_list(wanted: Mapping[str, str], add: str | None) -> SafeHtml:

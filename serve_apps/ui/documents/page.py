@@ -8,6 +8,7 @@ import gradio as gr
 from serve_apps.ui.documents import facts
 from serve_apps.ui.documents.document_list import HERE, document_catalogue
 from serve_apps.ui.documents.passage import parse_passage
+from serve_apps.ui.documents.usage_views import figures_view, usage_card
 from serve_apps.ui.documents.viewer import page_viewer
 from serve_apps.ui.kit.api import SessionApi
 from serve_apps.ui.kit.blocks import card_columns, empty_state, link_to, loading_notice, problem_card
@@ -51,6 +52,9 @@ PAGE = ConsolePage(
 async def _page_body(console: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
     if id_ := asked.query.get("id"):
         return await _document_view(console, api, id_, asked)
+    if asked.query.get("view") == "figures":
+        add = console.link("ingest") if api.session.role.reaches(Role.DEVELOPER) else None
+        return figures_view(await api.get("/api/documents/analytics"), add)
     return await document_catalogue(console, api, asked.query, asked.number("skip"))
 
 
@@ -114,7 +118,12 @@ async def _document_view(console: ConsoleContext, api: SessionApi, id_: str, ask
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
     cards: list[SafeHtml | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(console, document, agents["items"], role), facts.origin_card(document)]
-    cards += [facts.readers_card(document, role), facts.class_card(document, role), facts.encoding_card(document, role)]
+    cards += [
+        usage_card(document),
+        facts.readers_card(document, role),
+        facts.class_card(document, role),
+        facts.encoding_card(document, role),
+    ]
     head = facts.document_heading(document, role)
     if version is None:
         nothing = empty_state("No page of it was read yet.", "Its job on the page Ingest tells how far it is.")

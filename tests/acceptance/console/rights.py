@@ -65,7 +65,7 @@ OFFERS: Final[Mapping[str, Offer]] = {
     "documents": Offer(
         everybody=(
             "searchbox Search", "combobox State", "combobox Type", "textbox Added *", "button Search",
-            "spinbutton Page*", "checkbox Word boxes", "checkbox Confidence",
+            "combobox Order", "link Figures", "spinbutton Page*", "checkbox Word boxes", "checkbox Confidence",
         ),
         more=(
             "link Add documents", "button Process again", "button Delete …", "button Link",

@@ -13,6 +13,7 @@ from rich.text import Text
 from cluster.basics.errors import AosError, Invalid, NotFound
 from cluster.console import job_progress, printing
 from cluster.console.api import JSON, ApiClient
+from cluster.console.document_figures import describe_figures
 from cluster.console.provider_login import sign_in_by_browser
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -233,11 +234,29 @@ def list_documents(
     context: CommandContext,
     limit: Annotated[int | None, typer.Option(min=1)] = None,
     parent: Annotated[str | None, typer.Option(help="Only what came out of this archive or letter.")] = None,
+    sort: Annotated[str | None, typer.Option(help="newest, most_used or never_used (by answers).")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every document you may see. Example: aos documents list --limit 20"""
-    found = list(context.obj.api.documents(limit, parent))
-    context.obj.print({"items": found, "total": len(found)}, as_json, printing.rows_table(found, DOCUMENT_COLUMNS))
+    """Every document you may see. Example: aos documents list --limit 20, or --sort never_used"""
+    found = list(context.obj.api.documents(limit, parent, sort))
+    columns = (*DOCUMENT_COLUMNS, "rag_query_count") if sort else DOCUMENT_COLUMNS
+    context.obj.print({"items": found, "total": len(found)}, as_json, printing.rows_table(found, columns))
+
+
+@documents.command("analytics")
+def document_analytics(context: CommandContext, as_json: AsJson = False) -> None:
+    """Figures of the documents you may see: states, kinds, sizes, use in answers. Example: aos documents analytics
+
+    For operators also by source, for administrators of the tenant also by workspace.
+
+    Example, for scripts: aos documents analytics --json | jq .success_rate
+    """
+    found = context.obj.api.request("GET", "/api/documents/analytics")
+    context.obj.plain(found, as_json, "\n".join(describe_figures(found)))
+    for name in ("sources", "workspaces"):
+        if found[name] and not as_json:
+            columns = ("name", "documents", "completed", "failed", "chunks", "storage_bytes", "uploads_24h")
+            context.obj.out.print(printing.rows_table(found[name], columns))
 
 
 @documents.command("show")

@@ -9,8 +9,10 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
+from cluster.basics.scope import Scope
 from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedPieces
 from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
+from pipelines.documents.usage.document_usage import AnswerUse, PassageUse, passages_used
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
 from serve_apps.http.auth.permissions import READ
 from serve_apps.http.fields import Name, Question, RequestBody
@@ -19,7 +21,7 @@ from serve_apps.http.routes.agents.chat_shapes import PersonalDataTold
 from serve_apps.http.routes.documents.passages import ChartShape, CitationShape, chart_shape, citation_shape
 from serve_apps.http.streams.answer_stream import stream_answer
 from serve_apps.http.streams.turn_response import wants_stream
-from serve_apps.retrieval.answers.answerer import CitedAnswer
+from serve_apps.retrieval.answers.answerer import HITS, CitedAnswer
 from serve_apps.retrieval.answers.claims import Basis
 from serve_apps.retrieval.answers.draft import ShowDraft
 from serve_apps.retrieval.answers.stored_answers import calculation_json, judged_json
@@ -266,6 +268,7 @@ async def answer_question(
         cited = sorted({one.document_id for one in answer.citations})
         of = await parts.governance.classes.highest(tx, me.scope, cited) if cited else None
     kept = await parts.answers.keep(me.scope, body.question, agent, answer, classification=of, mask=mask)
+    parts.usage.record(_answer_use(me.scope, kept, answer, parts.clock()))
     shown = answer_shape(kept, answer).model_copy(update={"classification": of})
     if mask is None:
         return shown
@@ -273,6 +276,20 @@ async def answer_question(
     if answer.calculation is not None:  # it is made of rows of other documents than those that were found
         mask.note_sources({"classification": UNKNOWN_CLASS})
     return await asyncio.to_thread(_masked_answer, shown, mask)
+
+
+def _answer_use(scope: Scope, kept: str, answer: CitedAnswer, at: datetime) -> AnswerUse:
+    """What an answer used, also one that was remembered; what says that there is none used nothing.
+
+    A model that wrote it had all passages before it; one that is extracted is made of what it cites.
+    """
+    given = answer.search.hits[:HITS]
+    hits = [PassageUse(hit.document_id, hit.chunk_id, hit.score, False) for hit in given]
+    cited = [PassageUse(one.document_id, one.chunk_id, None, True) for one in answer.citations]
+    if answer.calculation is not None:
+        cited += [PassageUse(one, "", None, True) for one in answer.calculation.document_ids]
+    used = () if answer.mode == "not_found" else passages_used(hits, cited, whole=answer.mode == "generated")
+    return AnswerUse(Scope.of_worker(scope.tenant, scope.workspace), kept, used, at)
 
 
 def _masked_answer(shown: AnswerShape, mask: AnswerMask) -> AnswerShape:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, Field
 
@@ -38,10 +39,13 @@ class DocumentLine(BaseModel):
     processed_date: datetime | None
     parent_id: str | None
     classification: str | None = None
+    rag_query_count: Annotated[int, Field(description="Answers that had it before them.")] = 0
+    cited_count: Annotated[int, Field(description="Those of them that cite it.")] = 0
+    last_accessed: Annotated[datetime | None, Field(description="When an answer used it last.")] = None
 
 
 class DocumentList(BaseModel):
-    """A page of documents, newest first."""
+    """A page of documents."""
 
     items: list[DocumentLine]
     total: int
@@ -49,10 +53,24 @@ class DocumentList(BaseModel):
     limit: int
 
 
+class ContextUse(BaseModel):
+    """A passage that an answer had before it; `used_in_response` says whether the answer cites it.
+
+    `chunk_id` is empty where the answer was calculated from a table; `page` is null once the passage is cut otherwise.
+    """
+
+    chunk_id: str
+    page: int | None
+    relevance_score: float | None
+    used_in_response: bool
+    used_at: datetime
+
+
 class DocumentShape(DocumentLine):
     """A document with the version its readers see; `pages` counts expected, stored, failed and doubtful ones.
 
-    `fix` says what mends its failure, where it has one; `members` is how many documents came out of it.
+    `fix` says what mends its failure, where it has one; `members` is how many documents came out of it. `context_usage`
+    are the passages that answers used last; nobody who asked is named.
     """
 
     fix: str | None
@@ -65,6 +83,7 @@ class DocumentShape(DocumentLine):
     metadata: dict[str, Any]
     pages: dict[str, int]
     agents: list[dict[str, Any]]
+    context_usage: list[ContextUse] = []
 
 
 class PageContent(BaseModel):
@@ -132,6 +151,77 @@ class ContentCounts(BaseModel):
     chunks: int
     embeddings: int
     generation: dict[str, Any]
+
+
+class SourceFigures(BaseModel):
+    """A source that is synchronised: its documents, as far as the caller sees them."""
+
+    id: UUID
+    name: str
+    kind: str
+    documents: int
+    completed: int
+    failed: int
+    chunks: int
+    storage_bytes: int
+    uploads_24h: int
+
+
+class WorkspaceFigures(BaseModel):
+    """A workspace of the tenant: all of its documents, whoever reads them."""
+
+    id: UUID
+    name: str
+    documents: int
+    completed: int
+    failed: int
+    chunks: int
+    storage_bytes: int
+    uploads_24h: int
+
+
+class UsedDocument(BaseModel):
+    """A document that answers use much."""
+
+    id: str
+    filename: str
+    rag_query_count: int
+    cited_count: int
+    last_accessed: datetime
+
+
+class UsageFigures(BaseModel):
+    """Use of documents in answers: `rag_query_count` sums up how often each was before one, `cited_count` cited."""
+
+    used_documents: int
+    never_used: int
+    rag_query_count: int
+    cited_count: int
+    last_accessed: datetime | None
+    most_used: list[UsedDocument]
+
+
+class Analytics(BaseModel):
+    """Figures of the documents that the caller sees; those of others are in none of them but `workspaces`.
+
+    `success_rate` is the share of completed documents among those whose reading has ended, null while there are none;
+    `storage_bytes` are the files that readers see now. `sources` are for those who may list sources, `workspaces` for
+    administrators of the tenant, as numbers of all documents; both are null for others.
+    """
+
+    documents: int
+    chunks: int
+    pages: int
+    storage_bytes: int
+    uploads_24h: int
+    success_rate: float | None
+    by_status: dict[str, int]
+    by_type: dict[str, int]
+    by_origin: dict[str, int]
+    usage: UsageFigures
+    sources: list[SourceFigures] | None
+    workspaces: list[WorkspaceFigures] | None
+    at: datetime
 
 
 class Stats(ContentCounts):

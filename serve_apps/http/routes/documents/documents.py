@@ -13,16 +13,18 @@ from cluster.basics.errors import NotFound
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.document import Span, Status
 from pipelines.documents.store.blobs import BlobStore, Location
-from pipelines.documents.store.library import DocumentFilter
+from pipelines.documents.store.library import DocumentFilter, DocumentSort
 from pipelines.documents.store.page_codec import words_from_json
 from serve_apps.agents.streams.cancellation import run_to_completion
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
-from serve_apps.http.auth.permissions import OPERATE, READ
+from serve_apps.http.auth.permissions import AUDIT, OPERATE, READ
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.fields import AgentInQuery, ChunkKey, DocumentInPath, DocumentKey, Limit, PageInPath, Skip, Text
 from serve_apps.http.response_shapes import copy_fields
 from serve_apps.http.routes.documents.document_shapes import (
+    Analytics,
     Content,
+    ContextUse,
     Deleted,
     DocumentLine,
     DocumentList,
@@ -30,12 +32,16 @@ from serve_apps.http.routes.documents.document_shapes import (
     PageContent,
     PageShape,
     Stats,
+    UsageFigures,
+    UsedDocument,
     fix_of,
 )
 from serve_apps.http.routes.documents.stored_file import stored_file
 from serve_apps.http.routes.review.confidence_overlay import draw_confidence
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
+
+LAST_USES = 10
 
 
 @router.get("/api/documents/", dependencies=[READ])
@@ -50,10 +56,12 @@ async def documents(
     since: Annotated[AwareDatetime | None, Query(description="Came at this moment or later.")] = None,
     before: Annotated[AwareDatetime | None, Query(description="Came before this moment.")] = None,
     parent: Annotated[DocumentKey | None, Query(description="Came out of this archive or letter.")] = None,
+    used: Annotated[bool | None, Query(description="false: only what no answer has used yet.")] = None,
+    sort: Annotated[DocumentSort, Query(description="never_used: then those that were used longest ago.")] = "newest",
 ) -> DocumentList:
     """The documents one may see."""
-    wanted = DocumentFilter(status, file_type, search, since, before, parent)
-    rows, total = await parts.library.page_of(me.scope, wanted, skip, limit)
+    wanted = DocumentFilter(status, file_type, search, since, before, parent, used)
+    rows, total = await parts.library.page_of(me.scope, wanted, skip, limit, sort)
     return DocumentList(items=[DocumentLine(**row) for row in rows], total=total, skip=skip, limit=limit)
 
 
@@ -66,11 +74,24 @@ async def stats(me: Me, parts: Its, agent_id: AgentInQuery = None) -> Stats:
     return Stats(**counted, model=of.model, endpoint=endpoint, ollama_auto_detected=of.detected == "ollama")
 
 
+@router.get("/api/documents/analytics", dependencies=[READ])
+async def analytics(me: Me, parts: Its) -> Analytics:
+    """Count and sum up the documents one may see: by state, kind and origin, and how answers use them."""
+    now = parts.clock()
+    everywhere = me.role in AUDIT.roles and me.tenant_role in AUDIT.roles
+    found = await parts.document_analytics.figures(
+        me.scope, now, sources=me.role in OPERATE.roles, workspaces=everywhere
+    )
+    usage = UsageFigures(**found.use, most_used=[UsedDocument(**row) for row in found.most_used])
+    return copy_fields(Analytics, found, **found.totals, usage=usage, at=now)
+
+
 @router.get("/api/documents/{document_id}", dependencies=[READ])
 async def document(document_id: DocumentInPath, me: Me, parts: Its) -> DocumentShape:
     """One document."""
     row = await parts.library.show(me.scope, document_id)
-    return DocumentShape(**row, fix=fix_of(row["failure"]))
+    uses = await parts.document_usage.newest(me.scope, document_id, LAST_USES)
+    return DocumentShape(**row, fix=fix_of(row["failure"]), context_usage=[ContextUse(**use) for use in uses])
 
 
 @router.get("/api/documents/{document_id}/content", dependencies=[READ])
