@@ -180,3 +180,28 @@ async def test_removals_that_are_declined_stay_and_are_asked_again(
     assert (await sync(operator, worker, source))["waiting"]["removals"] == 6
     trail = (await admin.get("/api/audit")).json()["items"]
     assert [one["action"] for one in trail].count("source.decline") == 1
+
+
+async def test_a_setting_that_makes_a_source_say_its_rights_closes_what_was_open(
+    admin: httpx.AsyncClient, worker: Bench, api: Api, shelf: Shelf, tmp_path: Path
+) -> None:
+    """Its items are for whom the source names from the next sync on, and not for the readers of before."""
+    talking = replace(
+        shelf_kind(shelf), settings={"participants": "Who is named sees it."}, rights_setting="participants"
+    )
+    opener = SourceOpener(api.parts.database, Vault([VaultKey(b"k" * 32)]), None, kinds={"shelf": talking})
+    api.app.state.parts = replace(api.parts, sources=SourceParts.over(api.parts.database, opener))
+    use_sync(worker, opener)
+    shelf.put("a", "A letter to Eve.", rights=ItemRights(("eve@elsewhere.example",)))
+    source = await add(admin, "shelf", readers=["role:viewer"])
+    shown = await sync(admin, worker, source)
+    assert not shown["has_rights"]
+    (item,) = (await admin.get(f"/api/sources/{source}/items")).json()["items"]
+    assert item["readers"] == ["role:viewer"]
+    changed = await admin.patch(f"/api/sources/{source}", json={"settings": {"participants": "yes"}})
+    assert changed.status_code == 200 and changed.json()["has_rights"]
+    assert (await sync(admin, worker, source))["last_plan"]["counts"]["rights"] == 1
+    (item,) = (await admin.get(f"/api/sources/{source}/items")).json()["items"]
+    assert (item["readers"], item["unknown"]) == ([], ["user:eve@elsewhere.example"])
+    wanted = {"kind": "shelf", "settings": {"participants": "yes"}, "readers": ["role:viewer"]}
+    assert (await admin.post("/api/sources/dry-run", json=wanted)).json()["rights"]["has_rights"]

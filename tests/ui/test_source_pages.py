@@ -50,6 +50,7 @@ FOLDER: dict[str, Any] = {
     "settings": {"path": HOSTILE, "glob": "Which files."},
     "required": ["path"],
     "has_rights": False,
+    "rights_setting": None,
     "takes_credential": False,
 }
 SHARE = FOLDER | {"name": "share", "title": "Share", "has_rights": True, "takes_credential": True}

@@ -42,14 +42,14 @@ where id = %(source)s and workspace_id = %(workspace)s;
 -- change: What people have changed of it; other settings are another listing, which its cursor knows nothing of.
 update sources set name = %(name)s, settings = %(settings)s, credential = %(credential)s, readers = %(readers)s,
     group_names = %(group_names)s, every_minutes = %(every_minutes)s, max_removed_percent = %(max_removed_percent)s,
-    erase_after_days = %(erase_after_days)s, stale_after_hours = %(stale_after_hours)s,
+    erase_after_days = %(erase_after_days)s, stale_after_hours = %(stale_after_hours)s, has_rights = %(has_rights)s,
     cursor = case when settings = %(settings)s then cursor end,
     next_at = case when enabled and %(every_minutes)s::int is not null then clock_timestamp() end
 where id = %(source)s and workspace_id = %(workspace)s;
 
 -- editable: What people may change of it, as it is.
 select s.name, s.settings, s.credential, s.readers, s.group_names, s.every_minutes, s.max_removed_percent,
-       s.erase_after_days, s.stale_after_hours
+       s.erase_after_days, s.stale_after_hours, s.has_rights
 from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s;
 
 -- decline: Nothing waits any more; what is still missing at the next sync waits again.

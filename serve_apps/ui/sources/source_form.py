@@ -78,10 +78,12 @@ def _source_fields(form: ActForm, kind: Record, now: Record, credentials: Sequen
         about = "By which it signs in; stored under Credentials, where its secrets stay sealed."
         credential = form.choice("credential", "Credential", options, now["credential"] or "", about)
     groups = "\n".join(f"{theirs} = {ours}" for theirs, ours in now["group_names"].items())
-    rights: tuple[Child, ...] = (form.text("readers", "Who may see it", ", ".join(now["readers"]), READERS),)
-    if kind["has_rights"]:
+    rights: tuple[Child, ...] = ()
+    if not kind["has_rights"]:
+        rights = (form.text("readers", "Who may see it", ", ".join(now["readers"]), READERS),)
+    if kind["has_rights"] or kind["rights_setting"]:
         stale = _number(form, "stale_after_hours", "Hidden when unconfirmed for", now, STALE, 1, 87_600)
-        rights = (form.area("group_names", "Names of groups", groups, GROUPS), stale)
+        rights = (*rights, form.area("group_names", "Names of groups", groups, GROUPS), stale)
     rules = (
         _number(form, "every_minutes", "Synchronise every", now, PERIOD, 1, 525_600),
         _number(form, "max_removed_percent", "Percent that may leave at once", now, GUARD, 0, 100),

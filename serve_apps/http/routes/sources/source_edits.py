@@ -32,7 +32,10 @@ async def change_source(source_id: UUID, body: SourcePatch, me: Me, parts: Its) 
     if values.keys() & {"settings", "credential"}:
         wanted = {**row, **values}
         await parts.sources.trials.check(me.scope, wanted["kind"], wanted["settings"], wanted["credential"])
-    async with parts.audited(me, "source.change", str(row["id"]), {"changed": sorted(values)}) as tx:
+    about = {"changed": sorted(values)}
+    if "settings" in values:
+        values["has_rights"] = parts.sources.opener.kind(row["kind"]).says_rights(values["settings"])
+    async with parts.audited(me, "source.change", str(row["id"]), about) as tx:
         await parts.sources.editor.change(tx, me.scope, str(row["id"]), values)
     return SourceShape.of(await parts.sources.store.show(me.scope, str(row["id"])))
 

@@ -152,13 +152,17 @@ class Sources(BaseModel):
 
 
 class SourceKindShape(BaseModel):
-    """A kind of source. `settings` by name; those that have to be given are `required`."""
+    """A kind of source. `settings` by name; those that have to be given are `required`.
+
+    `rights_setting`: where it is `yes`, the items say who may see them, as they do where `has_rights`.
+    """
 
     name: str
     title: str
     settings: dict[str, str]
     required: list[str]
     has_rights: bool
+    rights_setting: str | None
     takes_credential: bool
 
 

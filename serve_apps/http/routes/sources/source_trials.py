@@ -36,10 +36,10 @@ async def preview_source(body: SourcePreviewRequest, me: Me, parts: Its) -> Sour
     """
     readers = check_readers(body.readers)
     await parts.groups.require_names(me.scope, named_groups(readers))
-    kind = parts.sources.opener.kind(body.kind)
-    rules = await parts.sources.store.reader_rules(me.scope, kind.has_rights, readers, body.group_names)
+    has_rights = parts.sources.opener.kind(body.kind).says_rights(body.settings)
+    rules = await parts.sources.store.reader_rules(me.scope, has_rights, readers, body.group_names)
     seen = await parts.sources.trials.preview(me.scope, body.kind, body.settings, body.credential, rules)
-    return SourcePreviewShape.of(seen, kind.has_rights)
+    return SourcePreviewShape.of(seen, has_rights)
 
 
 @router.get("/api/sources/{source_id}/rights", dependencies=[OPERATE])

@@ -48,6 +48,7 @@ async def source_kinds(me: Me, parts: Its) -> SourceKinds:
                 settings={name.rstrip("*"): text for name, text in kind.settings.items()},
                 required=[name[:-1] for name in kind.settings if name.endswith("*")],
                 has_rights=kind.has_rights,
+                rights_setting=kind.rights_setting,
                 takes_credential=kind.takes_credential,
             )
             for kind in parts.sources.opener.kinds.values()
