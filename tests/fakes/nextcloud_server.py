@@ -1,4 +1,4 @@
-"""A made-up Nextcloud: ids, etags that change in all folders above, shares; it can lie in any answer. Over real HTTP."""
+"""A made-up Nextcloud over real HTTP: ids, etags that change in all folders above, shares; any answer may be a lie."""
 
 import threading
 from base64 import b64encode
@@ -109,7 +109,8 @@ class FakeNextcloud:
             "<d:getlastmodified>Mon, 01 Jan 2035 00:00:00 GMT</d:getlastmodified>"
             f"<oc:fileid>{node.id}</oc:fileid><oc:id>{node.id:08}oc</oc:id><oc:owner-id>{node.owner}</oc:owner-id>"
             f"<nc:sharees>{''.join(shares)}</nc:sharees><nc:mount-type>{node.mount}</nc:mount-type>"
-            f"<nc:acl-enabled>{int(node.acl)}</nc:acl-enabled></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat>"
+            f"<nc:acl-enabled>{int(node.acl)}</nc:acl-enabled></d:prop>"
+            "<d:status>HTTP/1.1 200 OK</d:status></d:propstat>"
             "<d:propstat><d:prop><oc:checksums/></d:prop><d:status>HTTP/1.1 404 Not Found</d:status></d:propstat>"
             "</d:response>"
         )
@@ -148,7 +149,7 @@ def _handler(cloud: FakeNextcloud) -> type[BaseHTTPRequestHandler]:
             self.rfile.read(int(self.headers.get("content-length", 0)))
             raw = self.path if self.path.startswith(ROOT) else "/elsewhere"
             path = unquote(raw.removeprefix(ROOT)).strip("/")
-            answer = cloud.answer(self.command, path, self.headers)
+            answer = cloud.answer(self.command, path, dict(self.headers))
             self.send_response(answer.status)
             for name, value in answer.headers.items():
                 self.send_header(name, value)

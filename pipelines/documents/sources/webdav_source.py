@@ -191,7 +191,7 @@ class WebDavSource:
         size = int(told) if told.isascii() and told.isdigit() and len(told) < 19 else None
         known = {one.partition(":")[0].upper() + ":": one for one in found.checksums}
         mark = next((known[name] for name in _HASHES if name in known), tag if tag.startswith('"') else "")
-        rights = self._rights and self._rights.rights_of(audience, found.props.get("owner-id"))
+        rights = None if self._rights is None else self._rights.rights_of(audience, found.props.get("owner-id"))
         return SourceItem(
             _id_of(names, found),
             f"{tag}|{when}|{'' if size is None else size}",
