@@ -10,6 +10,7 @@ import pytest
 from cluster.basics.scope import Scope
 from cluster.state.vault import Vault, VaultKey, secret_place
 from pipelines.documents.sources.source_port import SourceItem, SourceRefused
+from pipelines.documents.sync.source_sync import SyncCutOff
 from tests.fakes.ledger import Bench
 from tests.fakes.nextcloud_server import PASSWORD as APP_PASSWORD
 from tests.fakes.nextcloud_server import FakeNextcloud, Lie, run_nextcloud
@@ -52,6 +53,15 @@ async def credential(ledger: Bench, scope: Scope, fields: dict[str, str]) -> str
             fields=sorted(fields),
         )
     return name
+
+
+async def fails(sources: SyncBench, source: str, error: type[Exception]) -> None:
+    """A sync of it ends with this error, as its worker would write it."""
+    await sources.start(source)
+    with pytest.raises(error):
+        await sources.ledger.run()
+    async with sources.ledger.database.transaction(sources.scope) as tx:
+        await tx.run("update jobs set state = 'failed' where state = 'running'")
 
 
 def fill(root: Path, number: int) -> None:
@@ -112,8 +122,7 @@ async def test_nothing_leaves_while_a_server_is_killed_refuses_or_does_not_let_i
     await sources.sync(source)
     there = await sources.documents("user:x@x")
     server.stop()
-    await sources.start(source)
-    await ledger.run()
+    await fails(sources, source, SyncCutOff)
     assert (await sources.show(source))["last_error"]["code"] == "source_away"
     assert await sources.documents("user:x@x") == there
     server.start()
@@ -147,8 +156,7 @@ async def test_a_certificate_of_a_private_authority_is_trusted_and_no_other(
         server.stop()
         server.certificate = other.issue(tmp_path / "b")
         server.start()
-        await sources.start(source)
-        await ledger.run()
+        await fails(sources, source, SourceRefused)
         error = (await sources.show(source))["last_error"]
         assert error["code"] == "source_refused" and "not trusted" in error["detail"]
         assert await sources.documents("user:x@x") == {"a.txt": "Over TLS."}
@@ -230,8 +238,7 @@ async def test_a_server_that_breaks_off_in_the_middle_of_a_sync_loses_and_double
     await sources.start(source)
     await ledger.run()
     cloud.lie = lambda method, path: Lie(503, headers={"Retry-After": "3600"})
-    await sources.start(source)
-    await ledger.run()
+    await fails(sources, source, SyncCutOff)
     cloud.lie = lambda method, path: None
     await sources.sync(source)
     assert await sources.documents("user:x@x") == {f"{n:02}.txt": f"Paper {n}." for n in range(20)}
