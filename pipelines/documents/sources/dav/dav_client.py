@@ -1,0 +1,271 @@
+"""Requests to a WebDAV server: redirects on its origin alone, waits that it asks for, and its errors as ours."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from pipelines.documents.sources.dav.multistatus import (
+    PROPFIND_BODY,
+    BrokenAnswer,
+    HrefRefused,
+    MultistatusParser,
+    Response,
+    child_name,
+    path_of_segments,
+    segments_of,
+)
+from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceRefused
+
+MOST_REDIRECTS: Final = 3
+TRIES: Final = 4
+LONGEST_WAIT: Final = 30.0  # seconds that a server may ask for; a longer one is for the next sync
+MOST_LISTED: Final = 1 << 26  # bytes of one folder's listing
+LISTING_SECONDS: Final = 300.0
+BLOCK: Final = 1 << 20
+_TIMES: Final = httpx.Timeout(30.0, connect=10.0)
+_BUSY: Final = (429, 503)
+_RANGE: Final = re.compile(r"bytes (\d+)-")
+
+
+class FolderUnlisted(Exception):
+    """This folder could not be listed; the server answers, and others may be. `broken`: the fault is the server's."""
+
+    def __init__(self, why: str, *, broken: bool = False) -> None:
+        super().__init__(why)
+        self.broken = broken
+
+
+@dataclass(frozen=True, slots=True)
+class FolderListing:
+    """A folder itself, and what is in it by name; `refused` says why parts of it are missing."""
+
+    itself: Response
+    entries: Mapping[str, Response]
+    refused: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DavLogin:
+    """How requests are signed in: a name and a password, or a token; nothing of both is anonymous."""
+
+    auth: httpx.Auth | None = None
+    headers: Mapping[str, str] | None = None
+
+
+class DavClient:
+    """One server. Whatever it is asked for lies on its origin: that alone gets the credential."""
+
+    def __init__(
+        self,
+        url: str,
+        login: DavLogin,
+        trust: ssl.SSLContext,
+        names: frozenset[str] = frozenset(),
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`url`: of a folder, checked. `names`: hosts besides its own by which the server may call itself."""
+        parts = urlsplit(url)
+        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._hosts = names | {(parts.hostname or "").lower()}
+        self._pause = pause
+        self._http = httpx.AsyncClient(
+            auth=login.auth,
+            headers={"User-Agent": "aos", "Accept-Encoding": "identity", **(login.headers or {})},
+            verify=trust,
+            trust_env=False,
+            timeout=_TIMES,
+            follow_redirects=False,
+            limits=httpx.Limits(max_connections=8),
+        )
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._http.aclose()
+
+    async def list_folder(self, segments: Sequence[str]) -> FolderListing:
+        """One level. Raises FolderUnlisted, SourceRefused, SourceAway."""
+        headers = {"Depth": "1", "Content-Type": "application/xml; charset=utf-8"}
+        path = path_of_segments(segments, folder=True)
+        try:
+            async with (
+                asyncio.timeout(LISTING_SECONDS),
+                self._answer("PROPFIND", path, headers, PROPFIND_BODY) as (answer, where),
+            ):
+                _check_listed(answer)
+                return await self._collect(answer, segments_of(where))
+        except TimeoutError as error:
+            raise FolderUnlisted("its listing does not end", broken=True) from error
+        except (BrokenAnswer, HrefRefused) as error:
+            raise FolderUnlisted(str(error), broken=True) from error
+
+    async def _collect(self, answer: httpx.Response, folder: Sequence[str]) -> FolderListing:
+        parser, size, itself = MultistatusParser(), 0, None
+        entries: dict[str, Response] = {}
+        refused: list[str] = []
+
+        def take(found: list[Response]) -> None:
+            nonlocal itself
+            for one in found:
+                try:
+                    name = child_name(one.href, folder, self._hosts)
+                except HrefRefused as error:
+                    refused.append(f"it names {error}")
+                    continue
+                if name is None:
+                    itself = one
+                else:
+                    entries[name] = one
+
+        async for block in answer.aiter_raw(1 << 16):
+            size += len(block)
+            if size > MOST_LISTED:
+                raise BrokenAnswer("its listing does not end")
+            take(parser.feed(block))
+        take(parser.close())
+        if itself is None:
+            raise BrokenAnswer("its listing does not name the folder itself")
+        return FolderListing(itself, entries, refused[:10])
+
+    async def read(
+        self, segments: Sequence[str], headers: Mapping[str, str], start: int, length: int | None
+    ) -> AsyncIterator[bytes]:
+        """Bytes of a file. `headers`: conditions. Raises ItemGone, SourceRefused, SourceAway."""
+        asked = dict(headers)
+        if length == 0:
+            return
+        if start or length is not None:
+            asked["Range"] = f"bytes={start}-" if length is None else f"bytes={start}-{start + length - 1}"
+        async with self._answer("GET", path_of_segments(segments), asked) as (answer, _):
+            if answer.status_code == 416:
+                return
+            _check_read(answer, headers.get("If-Match"))
+            skip, left = start, length
+            if answer.status_code == 206:
+                first = _RANGE.match(answer.headers.get("content-range", ""))
+                if first is None or int(first[1]) != start:
+                    raise SourceRefused("the server gives another range than the one that was asked for")
+                skip = 0
+            async for block in answer.aiter_raw(BLOCK):
+                taken, skip = block[skip:], max(0, skip - len(block))
+                if left is not None:
+                    taken = taken[:left]
+                    left -= len(taken)
+                if taken:
+                    yield taken
+                if left == 0:
+                    return
+
+    @asynccontextmanager
+    async def _answer(
+        self, method: str, path: str, headers: Mapping[str, str], content: bytes | None = None
+    ) -> AsyncIterator[tuple[httpx.Response, str]]:
+        """An answer and the path that gave it. Errors of the wire are classified, also while the block reads."""
+        try:
+            answer, where = await self._ask(method, path, headers, content)
+            try:
+                yield answer, where
+            finally:
+                await answer.aclose()
+        except httpx.HTTPError as error:
+            if _is_untrusted(error):
+                raise SourceRefused(
+                    "the server's certificate is not trusted",
+                    fix="Where a private authority has signed it, give its certificate as the setting authority.",
+                ) from error
+            raise SourceAway(f"the server cannot be reached, or broke off: {type(error).__name__}") from error
+        except httpx.InvalidURL as error:
+            raise SourceRefused("the server leads to a place that is none") from error
+
+    async def _ask(
+        self, method: str, path: str, headers: Mapping[str, str], content: bytes | None
+    ) -> tuple[httpx.Response, str]:
+        redirects, tried = 0, 1
+        while True:
+            request = self._http.build_request(method, self._origin + path, headers=dict(headers), content=content)
+            answer = await self._http.send(request, stream=True)
+            code = answer.status_code
+            if code in (301, 302, 307, 308):
+                await answer.aclose()
+                redirects += 1
+                path = self._next_path(path, answer.headers.get("location", ""), redirects)
+            elif code in _BUSY:
+                await answer.aclose()
+                wait = _wanted_wait(answer, tried)
+                if tried == TRIES or wait > LONGEST_WAIT:
+                    raise SourceAway(f"the server is busy ({code})")
+                tried += 1
+                await self._pause(wait)
+            elif code == 401:
+                await answer.aclose()
+                raise SourceRefused("the server does not take the credential (401)")
+            else:
+                return answer, path
+
+    def _next_path(self, path: str, location: str, redirects: int) -> str:
+        there = urlsplit(urljoin(self._origin + path, location))
+        if not location or f"{there.scheme}://{there.netloc}" != self._origin:
+            raise SourceRefused("the server leads to another place, which gets no credential of ours")
+        if redirects > MOST_REDIRECTS:
+            raise SourceRefused("the server leads on and on")
+        try:
+            return path_of_segments(segments_of(there.path), folder=there.path.endswith("/"))
+        except HrefRefused as error:
+            raise SourceRefused(f"the server leads to {error}") from error
+
+
+def _check_listed(answer: httpx.Response) -> None:
+    code = answer.status_code
+    if code == 207:
+        return
+    if code in (502, 504):
+        raise SourceAway(f"the server answers {code}")
+    why = {
+        403: "it may not be listed (403)",
+        404: "it is not there (404)",
+        405: "it is no folder of WebDAV (405)",
+        501: "it is no folder of WebDAV (501)",
+    }
+    raise FolderUnlisted(why.get(code, f"the server answers {code}"), broken=code >= 500 and code not in why)
+
+
+def _check_read(answer: httpx.Response, wanted: str | None) -> None:
+    code = answer.status_code
+    if code in (404, 410):
+        raise ItemGone("it is not there any more")
+    if code == 412:
+        raise SourceRefused("it was changed since it was listed", fix="The next sync takes it as it is then.")
+    if code >= 500:
+        raise SourceAway(f"the server answers {code}")
+    if code not in (200, 206):
+        raise SourceRefused(f"it may not be read ({code})")
+    found = answer.headers.get("etag")
+    if wanted and found and not found.startswith("W/") and _plain_tag(found) != _plain_tag(wanted):
+        raise SourceRefused("it was changed since it was listed", fix="The next sync takes it as it is then.")
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise SourceRefused("the server packs what was asked for as it is")
+
+
+def _plain_tag(tag: str) -> str:
+    """Apache marks what it packs."""
+    return tag.strip().strip('"').removesuffix("-gzip").removesuffix(";gzip")
+
+
+def _wanted_wait(answer: httpx.Response, tried: int) -> float:
+    """Seconds. A date is not believed: clocks differ."""
+    found = answer.headers.get("retry-after", "").strip()
+    return float(found) if found.isascii() and found.isdigit() else float(2 ** (tried - 1))
+
+
+def _is_untrusted(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
