@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-console browser slapd syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-sources test-console browser slapd syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -219,6 +219,9 @@ test-audit: install syslog ## a collector of the audit trail away for ten minute
 
 test-approvals: install ## kill agents while people decide; nothing runs twice
 	$(RUN) -m tests.kill.approvals
+
+test-sources: install ## sources, uploads and events under changes, lies and kills; nothing may be lost or doubled
+	$(RUN) -m tests.kill.sources
 
 test-vllm: install ## vLLM on the CPU, streamed through the router, in an environment of its own
 	$(RUN) -m tests.vllm.main

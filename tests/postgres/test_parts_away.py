@@ -1,4 +1,4 @@
-"""IN-18: an embedder or a source that is away for an hour: the job waits, says so, goes on by itself, and loses nothing."""
+"""IN-18: an embedder or a source is away for an hour: the job waits, says so, goes on by itself, and loses nothing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -107,10 +107,10 @@ async def test_in_18_an_upload_waits_too_and_a_worker_that_works_on_ends_it(
     loop = worker(ledger)
     working = asyncio.create_task(loop.work(JobLane.SMALL))
     async with asyncio.timeout(30):
-        while "part_away" not in await waits(ledger, scope, job):
+        while "part_away" not in await waits(ledger, scope, job):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         embedder.good = 100
-        while (await ledger.desk.show(scope, job))["state"] != "completed":
+        while (await ledger.desk.show(scope, job))["state"] != "completed":  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     loop.stop()
     await working
@@ -186,3 +186,34 @@ async def test_in_18_whoever_asks_for_a_sync_that_rests_wakes_it(
     assert await sources.start(source) == job
     assert await worker(ledger).once(JobLane.BULK)
     assert (await ledger.desk.show(scope, job))["state"] == "completed"
+
+
+async def test_in_18_a_folder_whose_share_is_gone_while_its_files_are_read_is_waited_for(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """Its files stay in place: none of them has failed because all of them are away."""
+    base = tmp_path / "base"
+    for number in range(30):
+        (base / "share").mkdir(parents=True, exist_ok=True)
+        (base / "share" / f"{number:02}.txt").write_text(f"Letter {number}.")
+    sources = sync_bench(ledger, scope, str(base))
+    source = await sources.add("folder", {"path": "share"})
+    reader, gone = ledger.reader, base / ".away"
+
+    def die(name: str, number: int) -> bool:
+        if len(reader.readings) == 10 and not gone.exists():
+            (base / "share").rename(gone)
+        return False
+
+    reader.die_before = die
+    job = await sources.start(source)
+    for _ in range(5):
+        assert await worker(ledger).once(JobLane.BULK)
+        assert "source_away" in await waits(ledger, scope, job)
+        await pass_rest(ledger, scope)
+    assert await most_attempts(ledger, scope) == 0 and "failed" not in await statuses(ledger, scope)
+    gone.rename(base / "share")
+    reader.die_before = lambda name, number: False
+    assert await worker(ledger).once(JobLane.BULK)
+    assert (await ledger.desk.show(scope, job))["state"] == "completed"
+    assert await statuses(ledger, scope) == {"completed": 30}
