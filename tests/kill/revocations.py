@@ -1,6 +1,7 @@
 """A right is taken away at the source: how soon the person finds nothing more, by search, ask, the cache and MCP."""
 
 import asyncio
+import itertools
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -37,6 +38,9 @@ def measure(desk: SyncDesk, report: Report) -> None:
         before = {name: hits(look(), documents) for name, look in ways.items()}
         for name, count in before.items():
             report.figure(f"revocation: documents found before, by {name}", count, goal=GOAL, holds=count > 0)
+        ways["the cache"]()
+        kept = desk.ask("GET", "/api/rag/cache/stats", role=Role.OPERATOR)["hits"]
+        report.figure("revocation: answers out of the cache before", kept, goal=GOAL, holds=kept > 0)
         for number in doomed:
             site.set_rights(shelf.ids[number], ())
         began = time.monotonic()
@@ -62,8 +66,11 @@ def ways_of(desk: SyncDesk, questions: list[str]) -> Mapping[str, Callable[[], s
     headers = {"Authorization": f"Bearer {desk.token(Role.VIEWER)}"}
     http = httpx.Client(base_url=desk.url(), headers=headers, timeout=60)
 
+    times = itertools.count()
+
     def post(path: str, field: str, **more: object) -> str:
-        answers = [http.post(path, json={field: question, **more}) for question in questions]
+        new = f" Answer {next(times)}." if path == "/api/ask" and more.pop("new", False) else ""
+        answers = [http.post(path, json={field: question + new, **more}) for question in questions]
         assert all(one.status_code == 200 for one in answers), answers[0].text
         return "\n".join(one.text for one in answers)
 
@@ -78,7 +85,7 @@ def ways_of(desk: SyncDesk, questions: list[str]) -> Mapping[str, Callable[[], s
 
     return {
         "search": lambda: post("/api/documents/search", "query", cache=False, limit=20),
-        "ask": lambda: post("/api/ask", "question", cache=False),
+        "ask": lambda: post("/api/ask", "question", new=True),
         "the cache": lambda: post("/api/documents/search", "query", limit=20) + post("/api/ask", "question"),
         "MCP": lambda: asyncio.run(by_mcp()),
     }

@@ -130,7 +130,7 @@ class Comparison:
 def measure(desk: SyncDesk, report: Report, kind: str, open_site: Callable[[Path], Any], **how: Any) -> None:
     """One kind of source through all of it; `items`, `kills`, `seed`."""
     people = tuple(desk.office.emails[role] for role in (Role.VIEWER, Role.OPERATOR, Role.DEVELOPER))
-    rng = random.Random(how["seed"])
+    rng = random.Random(f"{kind} {how['seed']}")
     with open_site(desk.base) as site:
         shelf = Shelf(site, people, rng)
         shelf.add(how["items"])

@@ -186,7 +186,7 @@ class SourceSync:
         return len(units) - len(away) + len(given_up)
 
     async def require_source(self, job: ClaimedJob) -> None:
-        """A file that stays in place cannot be opened. Raises SyncCutOff: nor can its source, and no file is to blame."""
+        """A file that stays in place cannot be opened. Raises SyncCutOff: nor can its source: no file is to blame."""
         try:
             source = await self._store.definition(job.lease.scope, str(job.payload["source"]))
             opened = await self._opener.open(job.lease.scope, source.kind, source.settings, source.credential)
