@@ -7,7 +7,7 @@ import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,13 @@ class Sending:
     rng: random.Random
     cuts: int = 0
     doubled: int = 0
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=600))
 
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.desk.token(Role.DEVELOPER)}"}
 
     def ask(self, method: str, path: str, replica: int = 0, **more: Any) -> httpx.Response:
-        url = self.desk.url(replica) + path
-        return httpx.request(method, url, headers=self.headers(), timeout=600, **more)
+        return self.http.request(method, self.desk.url(replica) + path, headers=self.headers(), **more)
 
     def begin(self) -> tuple[str, int, int]:
         """Its id, the bytes of a part, and how many parts there are."""
@@ -55,7 +55,7 @@ class Sending:
     def cut(self, id_: str, number: int, size: int) -> None:
         """The connection breaks in the middle of the part."""
         whole = part_of(number, size)
-        sent = whole[: self.rng.randrange(1, size)]
+        sent = whole[: self.rng.randrange(size)]
         lines = [f"PUT /api/uploads/{id_}/parts/{number} HTTP/1.1", "Host: x", f"Content-Length: {size}"]
         lines += [f"{name}: {value}" for name, value in self.headers().items()]
         with socket.create_connection(("127.0.0.1", self.desk.ports[self.rng.randrange(2)])) as line:
