@@ -208,8 +208,8 @@ bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; take
 bench-gpu: install ## embedder, cross-encoder and EasyOCR on a GPU against the same on the CPU
 	$(RUN) -m tests.bench.bench_gpu
 
-test-kill: install ## kill things; nothing may be lost
-	$(RUN) -m tests.kill.main
+test-kill: install ## kill things; nothing may be lost. BLOBS=s3: with all bytes in a bucket
+	$(RUN) -m tests.kill.main --blobs $(or $(BLOBS),folder)
 
 test-reembed: install ## the embedder changed by settings twice in a row, under readers
 	$(RUN) -m tests.kill.embedders
