@@ -163,14 +163,15 @@ def under_kills(
     """The same changes again, and somebody is killed at random moments of their sync."""
     shelf, source = compared.shelf, compared.source
     goals = sorted(rng.sample(range(int(UNITS * shelf.share * 0.8)), count))
+    victims = [*VICTIMS * (count // len(VICTIMS)), *rng.choices(VICTIMS, k=count % len(VICTIMS))]
+    rng.shuffle(victims)
     shelf.change_some()
     job = desk.begin_sync(source)
     killed, inside = Counter[str](), 0
     began = time.monotonic()
-    for goal in goals:
+    for goal, victim in zip(goals, victims, strict=True):
         state = desk.wait(source, job, 300, lambda goal=goal: desk.settled(job) >= goal)  # type: ignore[misc]
         inside += state not in ENDS
-        victim = rng.choice(VICTIMS)
         desk.kill(victim, shelf.site, rng.uniform(0.2, 1.5))
         killed[victim] += 1
     state = desk.wait(source, job)
@@ -178,9 +179,9 @@ def under_kills(
     took = time.monotonic() - began
     again, last = desk.sync(source)
     told, reads = compared.look(), desk.fetched(again)
-    victims = ", ".join(f"{name} {number}" for name, number in sorted(killed.items()))
+    told_of = ", ".join(f"{name} {number}" for name, number in sorted(killed.items()))
     report.figure(
-        f"{kind}: kills while its sync ran", inside, reference=f"{count}: {victims}", goal=GOAL, holds=inside == count
+        f"{kind}: kills while its sync ran", inside, reference=f"{count}: {told_of}", goal=GOAL, holds=inside == count
     )
     held = state == "completed" and at_once.none
     report.figure(f"{kind}: the sync that was killed, {state}", str(at_once), goal=GOAL, holds=held)
