@@ -1,6 +1,7 @@
 """`make test-sources`: sources, uploads and events under changes, lies and kills; nothing may be lost or doubled."""
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -52,6 +53,7 @@ def main() -> int:
     parser.add_argument("--mib", type=int, default=1024, help="of the large upload")
     parser.add_argument("--quick", action="store_true", help="the receiver of webhooks is away for 60 s only")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # whoever is told to go ends what it has begun
     chosen = options.only.split(",") if options.only else list(PARTS)
     if unknown := set(chosen) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}")

@@ -80,7 +80,14 @@ class SyncDesk:
         for name in names:
             port = self.ports[int(name.removeprefix("gateway") or 0)] if name.startswith("gateway") else 0
             told = json.dumps([name.rstrip("0123456789"), self.dsn, str(self.folder), port])
-            self.processes[name] = subprocess.Popen([sys.executable, "-m", "tests.kill.sync_desk", told])
+            command = [sys.executable, "-m", "tests.kill.sync_desk", told]
+            self.processes[name] = subprocess.Popen(command)
+
+    def revive(self) -> None:
+        """Whoever ended by itself, as one does that begins while Postgres is away, is begun again."""
+        for name, process in list(self.processes.items()):
+            if process.poll() is not None:
+                self.start(name)
 
     def end(self, name: str) -> None:
         """`kill -9`."""
@@ -115,7 +122,7 @@ class SyncDesk:
                     assert answer.status_code < 400, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
                     return answer.json() if answer.content else None
             except httpx.TransportError:
-                pass
+                self.revive()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{method} {path}")
             time.sleep(0.2)
@@ -194,6 +201,7 @@ class SyncDesk:
                 raise TimeoutError(f"job {job} is {state} after {seconds:.0f} s")
             if time.monotonic() - asked > 5:
                 asked = time.monotonic()
+                self.revive()
                 self.begin_sync(source)
             time.sleep(0.1)
         return state
