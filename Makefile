@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -241,8 +241,8 @@ bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; take
 bench-gpu: install ## embedder, cross-encoder and EasyOCR on a GPU against the same on the CPU
 	$(RUN) -m tests.bench.bench_gpu
 
-test-kill: install ## kill things; nothing may be lost
-	$(RUN) -m tests.kill.main
+test-kill: install ## kill things; nothing may be lost. BLOBS=s3: with all bytes in a bucket
+	$(RUN) -m tests.kill.main --blobs $(or $(BLOBS),folder)
 
 test-reembed: install ## the embedder changed by settings twice in a row, under readers
 	$(RUN) -m tests.kill.embedders
@@ -252,6 +252,9 @@ test-audit: install syslog ## a collector of the audit trail away for ten minute
 
 test-approvals: install ## kill agents while people decide; nothing runs twice
 	$(RUN) -m tests.kill.approvals
+
+test-sources: install ## sources, uploads and events under changes, lies and kills; nothing may be lost or doubled
+	$(RUN) -m tests.kill.sources
 
 test-vllm: install ## vLLM on the CPU, streamed through the router, in an environment of its own
 	$(RUN) -m tests.vllm.main

@@ -217,3 +217,34 @@ async def test_in_18_rights_and_removals_wait_neither_for_an_embedder_nor_behind
     embedder.good, embedder.known = 100, True
     assert await worker(ledger).once(JobLane.SMALL)
     assert len(await sources.documents("role:viewer")) == FILES
+
+
+async def test_in_18_a_folder_whose_share_is_gone_while_its_files_are_read_is_waited_for(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """Its files stay in place: none of them has failed because all of them are away."""
+    base = tmp_path / "base"
+    for number in range(30):
+        (base / "share").mkdir(parents=True, exist_ok=True)
+        (base / "share" / f"{number:02}.txt").write_text(f"Letter {number}.")
+    sources = sync_bench(ledger, scope, str(base))
+    source = await sources.add("folder", {"path": "share"})
+    reader, gone = ledger.reader, base / ".away"
+
+    def die(name: str, number: int) -> bool:
+        if len(reader.readings) == 10 and not gone.exists():
+            (base / "share").rename(gone)
+        return False
+
+    reader.die_before = die
+    job = await sources.start(source)
+    for _ in range(5):
+        assert await take(ledger)
+        assert "source_away" in await waits(ledger, scope, job)
+        await pass_rest(ledger, scope)
+    assert await most_attempts(ledger, scope) == 0 and "failed" not in await statuses(ledger, scope)
+    gone.rename(base / "share")
+    reader.die_before = lambda name, number: False
+    assert await take(ledger)
+    assert (await ledger.desk.show(scope, job))["state"] == "completed"
+    assert await statuses(ledger, scope) == {"completed": 30}

@@ -253,9 +253,9 @@ def fingerprint_with(made: str, encoding: str | None) -> str:
 
 
 def _unreachable_file(error: OSError) -> Unreadable:
-    """A file that is gone has changed since it was listed; anything else may pass (a mount, a permission)."""
+    """A file that is gone has changed since it was listed, or its mount is away; anything else may pass, too."""
     if isinstance(error, FileNotFoundError):
-        return Unreadable(FailureReason.CHANGED, "the file is gone")
+        return Unreadable(FailureReason.CHANGED, "the file is gone", retryable=True)
     return Unreadable(FailureReason.CORRUPT, f"the file cannot be opened: {error.strerror}", retryable=True)
 
 
@@ -263,7 +263,7 @@ def crash_reason(error: ChildDied, memory_bytes: int) -> Unreadable:
     """Reason for which a parser's process ended: a defect that this file found in it, or want of memory."""
     gone = ("FileNotFoundError", "IsADirectoryError")
     if error.cause.startswith(gone):
-        return Unreadable(FailureReason.CHANGED, "the file is gone")
+        return Unreadable(FailureReason.CHANGED, "the file is gone", retryable=True)
     if error.starved:
         return Unreadable(
             FailureReason.BOMB,

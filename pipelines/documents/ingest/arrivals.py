@@ -221,3 +221,8 @@ class ArrivalIntake:
             if told:
                 await self._store.fail(tx, lease.scope, arrival, failure)
             await self._jobs.settle(tx, lease, SURVEY, [UnitOutcome(key, UnitStatus.FAILED, failure_to_json(failure))])
+
+
+def readings_by_base(units: Sequence[WorkUnit]) -> dict[str, str]:
+    """New readings among index units, by the version that each began from."""
+    return {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}

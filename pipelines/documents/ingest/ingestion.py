@@ -31,9 +31,9 @@ from pipelines.documents.index.generations import (
     WriteTarget,
 )
 from pipelines.documents.index.rebuild import IndexRebuild
-from pipelines.documents.ingest.arrivals import PREVIOUS, ArrivalIntake
+from pipelines.documents.ingest.arrivals import ArrivalIntake, readings_by_base
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
-from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page
+from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page, with_file_caveats
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
 from pipelines.documents.ingest.stages import BatchResult, JobStages
 from pipelines.documents.ingest.suspects import given_up_page, most_deaths, suspects_apart
@@ -41,7 +41,7 @@ from pipelines.documents.ingest.sync_turn import SyncTurn
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import BlobStore, Location
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
-from pipelines.documents.store.page_codec import caveats_from_json, failure_to_json
+from pipelines.documents.store.page_codec import failure_to_json
 from pipelines.documents.store.reading_options import ReadingOptions, ReextractionRequest
 from pipelines.documents.sync.source_sync import SourceSync
 
@@ -199,7 +199,7 @@ class IngestionRunner:
         asked = ReextractionRequest.from_payload(payload)
         async for surveyed in self._choose_stages(len(tasks), FILES_HERE).survey(tasks):
             for result in surveyed:
-                _refuse_slow(job, result.failure)
+                await self._look_at_failure(job, result.failure)
                 try:
                     await self._intake.accept(job.lease, arrivals[result.key], result, ocr, asked, told)
                 finally:
@@ -208,6 +208,12 @@ class IngestionRunner:
             if stopped():
                 break
         return done
+
+    async def _look_at_failure(self, job: ClaimedJob, failure: Failure | None) -> None:
+        """Before it is a file's own: raises TooSlow, or SyncCutOff where the source of the file is away."""
+        _refuse_slow(job, failure)
+        if failure is not None and failure.reason is FailureReason.CHANGED and "source" in job.payload and self._sync:
+            await self._sync.require_source(job)
 
     async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool], ended: Callable[[], bool]) -> int:
         lease = job.lease
@@ -236,7 +242,7 @@ class IngestionRunner:
         slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
         async for pages in self._choose_stages(len(units)).read(slices):
             for page in pages:
-                _refuse_slow(job, page.page.failure)
+                await self._look_at_failure(job, page.page.failure)
             seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths, ended)
             done += await self._write_pages(lease, seen, units)
             untouched.difference_update(page.key for page in seen)
@@ -267,7 +273,7 @@ class IngestionRunner:
 
     async def _write_pages(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
-        if not (final := [_with_file_caveats(p, units[p.key]) for p in pages if not self._may_pass(p, units[p.key])]):
+        if not (final := [with_file_caveats(p, units[p.key]) for p in pages if not self._may_pass(p, units[p.key])]):
             return 0
         settled = [
             UnitOutcome(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
@@ -300,7 +306,7 @@ class IngestionRunner:
         if not units or stopped():
             return done
         async with self._count_attempts(lease, INDEX, units) as untouched:
-            begun = _readings_by_base(units)
+            begun = readings_by_base(units)
             same = await self._store.revisions.same(lease.scope, lease.job, begun)
             keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
             without = 0
@@ -319,7 +325,7 @@ class IngestionRunner:
 
     async def _hold_back(self, lease: JobLease, pending: Sequence[WorkUnit]) -> tuple[list[WorkUnit], int]:
         """End new readings that would take text from readers; what is left, and how many ended."""
-        setbacks = await self._store.revisions.setbacks(lease.scope, lease.job, _readings_by_base(pending))
+        setbacks = await self._store.revisions.setbacks(lease.scope, lease.job, readings_by_base(pending))
         if setbacks:
             settled = [UnitOutcome(k, UnitStatus.FAILED, failure_to_json(why)) for k, why in setbacks.items()]
             async with self._jobs.writing(lease) as tx:
@@ -385,14 +391,3 @@ def _refuse_slow(job: ClaimedJob, failure: Failure | None) -> None:
     """In the small lane a limit that was overrun is no answer yet: raises TooSlow."""
     if job.lane is JobLane.SMALL and failure is not None and failure.reason is FailureReason.TIMEOUT:
         raise TooSlow(failure.detail)
-
-
-def _readings_by_base(units: Sequence[WorkUnit]) -> dict[str, str]:
-    """New readings among index units, by the version that each began from."""
-    return {unit.key: str(unit.payload[PREVIOUS]) for unit in units if PREVIOUS in unit.payload}
-
-
-def _with_file_caveats(page: ReadPage, unit: WorkUnit) -> ReadPage:
-    """The first page says what the survey of its file found out."""
-    told = caveats_from_json(unit.payload.get("caveats", ()))
-    return replace(page, page=replace(page.page, caveats=(*told, *page.page.caveats))) if told else page

@@ -1,13 +1,15 @@
 """Outcomes of documents, counted; a job's progress events and final state by them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from cluster.state.work.jobs import JobLease, JobLedger, JobState, UnitOutcome, UnitStatus
+from cluster.state.work.jobs import JobLease, JobLedger, JobState, UnitOutcome, UnitStatus, WorkUnit
 from pipelines.documents.document import Caveat, CaveatWeight, Status
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY
+from pipelines.documents.ingest.slices import ReadPage
 from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.documents.store.page_codec import caveats_from_json
 from pipelines.documents.sync.sync_units import FETCH
 
 Counters = Mapping[str, Mapping[str, int]]
@@ -110,3 +112,9 @@ class JobReporter:
         # What a sync could not fetch says nothing of all that is there already.
         good = unchanged or FETCH in counted.progress or await self._store.any_good(lease.scope, lease.job)
         return JobState.PARTIAL if good else JobState.FAILED, outcome
+
+
+def with_file_caveats(page: ReadPage, unit: WorkUnit) -> ReadPage:
+    """The first page says what the survey of its file found out."""
+    told = caveats_from_json(unit.payload.get("caveats", ()))
+    return replace(page, page=replace(page.page, caveats=(*told, *page.page.caveats))) if told else page

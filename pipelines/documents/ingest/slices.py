@@ -130,7 +130,7 @@ def read_slice(reader: FileReader, piece: PageSlice, files: FileAccess = SHARED_
         try:
             path = stack.enter_context(files.open_reference(piece.path))
         except FileNotFoundError as error:
-            yield from _changed_pages(piece, f"the file cannot be opened any more: {error.strerror}")
+            yield from _changed_pages(piece, _unopened(error))
             return
         if (changed := _change_of(path, piece)) is not None:
             yield from _changed_pages(piece, changed)
@@ -138,8 +138,8 @@ def read_slice(reader: FileReader, piece: PageSlice, files: FileAccess = SHARED_
         yield from _read_file(reader, piece, path)
 
 
-def _changed_pages(piece: PageSlice, why: str) -> Iterator[ReadPage]:
-    failure = Unreadable(FailureReason.CHANGED, why).as_failure("read")
+def _changed_pages(piece: PageSlice, why: Unreadable) -> Iterator[ReadPage]:
+    failure = why.as_failure("read")
     for number in piece.numbers:
         yield ReadPage(piece.version, Page(number, "", engine="none", failure=failure))
 
@@ -151,12 +151,18 @@ def _read_file(reader: FileReader, piece: PageSlice, path: Path) -> Iterator[Rea
         yield ReadPage(piece.version, page)
 
 
-def _change_of(path: Path, piece: PageSlice) -> str | None:
+def _unopened(error: OSError) -> Unreadable:
+    """The share that it lies on may be there again soon."""
+    why = f"the file cannot be opened any more: {error.strerror}"
+    return Unreadable(FailureReason.CHANGED, why, retryable=True)
+
+
+def _change_of(path: Path, piece: PageSlice) -> Unreadable | None:
     try:
         facts = path.stat()
         same = (facts.st_size, facts.st_mtime_ns) == (piece.file_size, piece.mtime_ns)
         if same or hash_file(path) == piece.file_hash:
             return None
     except OSError as error:
-        return f"the file cannot be opened any more: {error.strerror}"
-    return "the file is not the one that was surveyed; ingest it again"
+        return _unopened(error)
+    return Unreadable(FailureReason.CHANGED, "the file is not the one that was surveyed; ingest it again")

@@ -168,7 +168,7 @@ class SourceSync:
         """Fetch items, some side by side. Where the source is away, no item is to blame, and none used an attempt."""
         try:
             opened = await self._opener.open(lease.scope, source.kind, source.settings, source.credential)
-        except SourceAway as error:
+        except (SourceAway, SourceRefused) as error:  # it let us in when it was listed
             raise await self._cut_off(lease, source, error) from error
         places = asyncio.Semaphore(AT_ONCE)
         away: dict[str, SourceAway] = {}
@@ -199,7 +199,20 @@ class SourceSync:
             await self._miss(lease, source, unit, why)
         return len(units) - len(away) + len(given_up)
 
-    async def _cut_off(self, lease: JobLease, source: SourceDefinition, error: SourceAway) -> SyncCutOff:
+    async def require_source(self, job: ClaimedJob) -> None:
+        """A file that stays in place cannot be opened. Raises SyncCutOff: nor can its source: no file is to blame."""
+        try:
+            source = await self._store.definition(job.lease.scope, str(job.payload["source"]))
+            opened = await self._opener.open(job.lease.scope, source.kind, source.settings, source.credential)
+        except NotFound:
+            return
+        except (SourceAway, SourceRefused) as error:
+            raise await self._cut_off(job.lease, source, error) from error
+        await opened.close()
+
+    async def _cut_off(
+        self, lease: JobLease, source: SourceDefinition, error: SourceAway | SourceRefused
+    ) -> SyncCutOff:
         """The source's row says so, too, until a sync was done to its end."""
         await self._store.set_error(lease.scope, source.id, describe_error(error, datetime.now(UTC)))
         return SyncCutOff(error.detail)
