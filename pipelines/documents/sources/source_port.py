@@ -52,6 +52,7 @@ class SourceItem:
         size: in bytes, where the listing tells it.
         fingerprint: the same for an item that was only moved, where ids do not survive that; else None.
         rights: None where the source knows none.
+        settled: False while its bytes are still being written: it is there, and is read another time.
     """
 
     id: str
@@ -60,6 +61,7 @@ class SourceItem:
     size: int | None = None
     fingerprint: str | None = None
     rights: ItemRights | None = None
+    settled: bool = True
 
     @property
     def filename(self) -> str:
@@ -115,10 +117,12 @@ class SourceGround:
     Attributes:
         base: the folder below which folders may be read; None where none may.
         check_endpoint: gives the URL to use for an endpoint's; raises where that may not be connected to.
+        settle_seconds: a file that was written less long ago is looked at twice, so that none is read half.
     """
 
     base: Path | None
     check_endpoint: Callable[[str], Awaitable[str]]
+    settle_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,7 @@ class SourceKind:
         open: opens one.
         has_rights: its items say who may see them; one that does not is for nobody.
         takes_credential: it may name one of the workspace's credentials, whose fields it is opened with.
+        watch_root: the folder in which a change is one of the source's, for kinds that can be watched.
     """
 
     name: str
@@ -154,6 +159,7 @@ class SourceKind:
     open: OpenSource
     has_rights: bool = False
     takes_credential: bool = False
+    watch_root: Callable[[Mapping[str, Any], SourceGround], Path] | None = None
 
     def check(self, settings: Mapping[str, Any]) -> None:
         """Raises SourceInvalid: a setting is missing, unknown or no text."""

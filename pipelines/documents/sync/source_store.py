@@ -36,6 +36,9 @@ class NewSource:
     erase_after_days: int | None = None
     stale_after_hours: int = 72
     enabled: bool = True
+    watch: bool = False
+    tags: Sequence[str] = ()
+    agent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class SourceDefinition:
     erase_after_days: int | None
     cursor: str | None
     job: str | None
+    tags: tuple[str, ...] = ()
+    agent_id: str | None = None
 
     @property
     def prefix(self) -> str:
@@ -74,7 +79,7 @@ class SourceStore(SqlStore, queries="source_store.sql"):
 
     async def add(self, tx: Transaction, scope: Scope, new: NewSource) -> str:
         """Store it and return its id; the first sync is due at once where it has a schedule. Raises Conflict."""
-        values = field_values(new) | {"readers": list(new.readers)}
+        values = field_values(new) | {"readers": list(new.readers), "tags": list(new.tags)}
         values |= {"settings": Jsonb(dict(new.settings)), "group_names": Jsonb(dict(new.group_names))}
         with unique_or_conflict(f"there is a source {new.name!r} already"):
             row = await tx.only(self._sql["add"], **scope.keys, **values, user=scope.user)
@@ -138,7 +143,7 @@ class SourceStore(SqlStore, queries="source_store.sql"):
             raise NotFound(f"source {source}")
         (row,) = rows
         job = row.pop("job_id")
-        return SourceDefinition(**row | {"readers": tuple(row["readers"])}, job=job)
+        return SourceDefinition(**row | {"readers": tuple(row["readers"]), "tags": tuple(row["tags"])}, job=job)
 
     async def known(self, scope: Scope, source: str) -> KnownItems:
         """All that is known of its items."""

@@ -1,17 +1,24 @@
 -- add: A source.
 insert into sources (tenant_id, workspace_id, name, kind, settings, credential, readers, group_names, has_rights,
-                     every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, next_at, created_by)
+                     every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, watch, tags, agent_id,
+                     next_at, created_by)
 values (%(tenant)s, %(workspace)s, %(name)s, %(kind)s, %(settings)s, %(credential)s, %(readers)s, %(group_names)s,
         %(has_rights)s, %(every_minutes)s, %(max_removed_percent)s, %(erase_after_days)s, %(stale_after_hours)s,
-        %(enabled)s, case when %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
+        %(enabled)s, %(watch)s, %(tags)s, %(agent_id)s,
+        case when %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
 returning id::text;
 
 -- list: The sources of a workspace by name, with what is here of each.
 select s.id::text, s.name, s.kind, s.settings, s.credential, s.readers, s.group_names, s.has_rights, s.every_minutes,
        s.max_removed_percent, s.erase_after_days, s.stale_after_hours, s.enabled, s.job_id::text, j.state as job_state,
        s.waiting, s.last_plan, s.last_error, s.last_success_at, s.next_at, s.hidden_at, s.created_at,
+       s.watch, s.tags, s.agent_id::text, case when s.watch then jsonb_build_object(
+           'mode', case when not s.enabled then 'off' when w.lease_until > clock_timestamp() then coalesce(w.mode, 'opening')
+                        else 'nobody' end,
+           'why', w.why, 'folders', coalesce(w.folders, 0), 'since', w.since, 'changed_at', w.changed_at) end as watching,
        i.items, i.gone, i.failed
 from sources s
+left join source_watches w on w.source_id = s.id and w.workspace_id = s.workspace_id
 left join jobs j on j.id = s.job_id and j.workspace_id = s.workspace_id
 left join lateral (
     select count(*) filter (where gone_at is null and document_id is not null) as items,
@@ -57,7 +64,7 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s
 
 -- definition: What a sync needs of a source.
 select id::text, name, kind, settings, credential, readers, group_names, has_rights, max_removed_percent, erase_after_days,
-       cursor, job_id::text
+       cursor, job_id::text, tags, agent_id::text
 from sources where id = %(source)s and workspace_id = %(workspace)s;
 
 -- credential: One of the workspace's by its name; nothing of what is sealed.
@@ -117,8 +124,8 @@ where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_wi
 order by d.id for update;
 
 -- announce: A document that is fetched for the first time, before it is read.
-insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, readers)
-values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, 'source', %(readers)s)
+insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, readers, tags)
+values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, 'source', %(readers)s, %(tags)s)
 on conflict (id) do nothing;
 
 -- not_by_hand: Its readers are the source's, and follow that.
