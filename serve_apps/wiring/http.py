@@ -110,6 +110,7 @@ def build_app_dependencies(
     going = (
         *(golden_runs, exporter, governance["retention"], classifying),
         *(sources.clock(base.database), events["webhooks"], events["event_stream"], sweeper),
+        sources.watcher(base.database, settings.sources),
     )
     return AppDependencies(
         **_database_parts(base.database),

@@ -12,6 +12,7 @@ from typing import Any
 
 from cluster.state.db.postgres import Database
 from cluster.state.vault import Vault, VaultKey
+from cluster.state.work.jobs import JobLane
 from configs.sections_sources import SourceSettings
 from pipelines.documents.sync.folder_watch import WatchPace
 from pipelines.documents.sync.source_opener import SourceOpener
@@ -71,10 +72,15 @@ class WatchedBench:
     async def work(self) -> int:
         """Do the syncs that wait, each to its end; how many."""
         done = 0
-        while (job := await self.sources.ledger.jobs.claim("worker", "bulk", 60)) is not None:
+        while (job := await self.sources.ledger.jobs.claim("worker", JobLane.BULK, 60)) is not None:
             await self.sources.ledger.finish(job, self.sources.ledger.runner())
             done += 1
         return done
+
+    async def jobs(self) -> int:
+        """How many syncs there ever were."""
+        (row,) = await self.sources.ledger.rows(self.sources.scope, "select count(*) as n from jobs")
+        return int(row["n"])
 
     async def until_holds(self, there: Callable[[dict[str, str]], bool], seconds: float = 30) -> float:
         """Work until the documents are as they should be; how long that took."""

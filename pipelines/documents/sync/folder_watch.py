@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 @dataclass(frozen=True, slots=True)
 class WatchPace:
     """In seconds: between two looks; how long it has to be quiet before a sync, and for how long at most that is waited
-    for; between two syncs that changes start; until a sync that is under way is asked for again; and between two looks
+    for; between two syncs that changes start, and at most, where changes never end; until a sync that is under way is asked for again; and between two looks
     whether the folder is there.
     """
 
@@ -42,6 +42,7 @@ class WatchPace:
     quiet: float = 2.0
     longest: float = 15.0
     rest: float = 5.0
+    longest_rest: float = 30.0
     retry: float = 2.0
     check: float = 5.0
 
@@ -54,6 +55,7 @@ class ChangeDebounce:
         self._pace = pace
         self._first: float | None = None
         self._last = self._not_before = float("-inf")
+        self._rest = pace.rest
 
     def note(self, now: float) -> None:
         """Something has changed."""
@@ -71,8 +73,13 @@ class ChangeDebounce:
         self._not_before = now + self._pace.retry
 
     def settle(self, now: float) -> None:
-        """A sync has started that lists everything that was noted."""
-        self._first, self._not_before = None, now + self._pace.rest
+        """A sync has started that lists everything that was noted. One that follows another closely is rested after for
+        twice as long: a file that is written all day is no reason for a sync in every moment of it.
+        """
+        pace = self._pace
+        close = now < self._not_before + pace.longest
+        self._rest = min(2 * self._rest, pace.longest_rest) if close else pace.rest
+        self._first, self._not_before = None, now + self._rest
 
 
 class WatchOpener:

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 
 from cluster.state.db.postgres import Database
 from cluster.state.work.jobs import JobLedger
+from configs.sections_sources import SourceSettings
 from pipelines.documents.sync.source_clock import SourceClock
 from pipelines.documents.sync.source_opener import SourceOpener
 from pipelines.documents.sync.source_store import SourceStore
+from pipelines.documents.sync.source_watcher import SourceWatcher
 from pipelines.documents.sync.start_sync import SyncStarter
 from pipelines.documents.sync.synced_documents import SyncedDocuments
 
@@ -29,3 +31,7 @@ class SourceParts:
     def clock(self, database: Database) -> SourceClock:
         """What starts their syncs, and hides what nobody has confirmed for too long."""
         return SourceClock(database, self.store, SyncedDocuments(database), self.starter, lambda: datetime.now(UTC))
+
+    def watcher(self, database: Database, settings: SourceSettings) -> SourceWatcher:
+        """What starts their syncs when something changes in them."""
+        return SourceWatcher(database, self.opener, self.starter, settings)

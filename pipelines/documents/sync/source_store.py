@@ -85,17 +85,25 @@ class SourceStore(SqlStore, queries="source_store.sql"):
             row = await tx.only(self._sql["add"], **scope.keys, **values, user=scope.user)
         return str(row["id"])
 
-    async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> tuple[list[Row], int]:
-        """Sources by name, and how many there are."""
+    async def page(
+        self, scope: Scope, *, kind: str | None = None, skip: int = 0, limit: int = 100
+    ) -> tuple[list[Row], int]:
+        """Sources by name, all or those of a kind, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            named = {"workspace": scope.workspace, "source": None}
-            rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
-            total = await tx.only(self._sql["count"], workspace=scope.workspace)
-        return rows, int(total["total"])
+            named = {"workspace": scope.workspace, "source": None, "kind": kind}
+            return await tx.page(self._sql["list"], self._sql["count"], **named, skip=skip, limit=limit)
+
+    async def folders(self, tx: Transaction, scope: Scope, kind: str) -> list[Row]:
+        """What sources of a kind with paths were added with."""
+        return await tx.all(self._sql["folders"], workspace=scope.workspace, kind=kind)
+
+    async def lock_paths(self, tx: Transaction, scope: Scope) -> None:
+        """Nobody else registers a path in this workspace until the transaction ends."""
+        await tx.run(self._sql["lock_paths"], workspace=str(scope.workspace))
 
     async def show(self, scope: Scope, source: str) -> Row:
         """One by its id or its name. Raises NotFound."""
-        named = {"workspace": scope.workspace, "source": source}
+        named = {"workspace": scope.workspace, "source": source, "kind": None}
         rows = await self._db.read(scope, self._sql["list"], **named, skip=0, limit=1)
         if not rows:
             raise NotFound(f"source {source}")

@@ -25,10 +25,19 @@ left join lateral (
            count(*) filter (where gone_at is not null) as gone, count(error) as failed
     from source_items i where i.source_id = s.id and i.workspace_id = s.workspace_id) i on true
 where s.workspace_id = %(workspace)s and (%(source)s::text is null or s.id::text = %(source)s or s.name = %(source)s)
+  and (%(kind)s::text is null or s.kind = %(kind)s)
 order by s.name offset %(skip)s limit %(limit)s;
 
 -- count: How many there are.
-select count(*) as total from sources s where s.workspace_id = %(workspace)s;
+select count(*) as total from sources s
+where s.workspace_id = %(workspace)s and (%(kind)s::text is null or s.kind = %(kind)s);
+
+-- folders: Sources of a kind with paths, and what they were added with.
+select s.id::text, s.settings->>'path' as path, s.name, s.readers, s.tags, s.agent_id::text, s.every_minutes
+from sources s where s.workspace_id = %(workspace)s and s.kind = %(kind)s order by s.created_at, s.id;
+
+-- lock_paths: Paths of a workspace are registered one after another.
+select pg_advisory_xact_lock(hashtextextended('aos.registered_paths.' || %(workspace)s, 0));
 
 -- lock: A source, until the transaction ends.
 select s.id::text, s.name, s.job_id::text, s.waiting, s.enabled, s.has_rights,
