@@ -108,9 +108,8 @@ def build_app_dependencies(
     classifying = ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC))
     # What goes on by itself in this process.
     going = (
-        *(golden_runs, exporter, governance["retention"], classifying),
-        *(sources.clock(base.database), events["webhooks"], events["event_stream"], sweeper),
-        sources.watcher(base.database, settings.sources),
+        *(golden_runs, exporter, governance["retention"], classifying, events["webhooks"], events["event_stream"]),
+        *(*sources.going(base.database, settings.sources), sweeper),
     )
     return AppDependencies(
         **_database_parts(base.database),

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,7 +25,6 @@ from pipelines.documents.sources.folder_source import FolderSource
 from pipelines.documents.sources.source_port import ListingPage
 from pipelines.documents.sync.folder_watch import ChangeDebounce, WatchOpener, WatchPace
 
-ROOT = Path(__file__).parents[2]
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 30 22 0:26 / /srv/nas rw,relatime shared:5 - nfs4 nas:/export rw
@@ -141,32 +138,6 @@ def test_more_folders_than_allowed_are_refused_with_what_to_do(tmp_path: Path) -
     with pytest.raises(WatchLimitReached, match="more than 3 folders") as refused:
         list_watched_folders(tmp_path, 3)
     assert "AOS_SOURCES_WATCH_FOLDERS" in refused.value.hint
-
-
-LIMITED = """
-import sys
-from pathlib import Path
-from pipelines.documents.sources.folder_events import EventWatch, WatchLimitReached, list_watched_folders
-try:
-    EventWatch(Path(sys.argv[1]), list_watched_folders(Path(sys.argv[1]), 100))
-except WatchLimitReached as error:
-    print(error.detail)
-"""
-
-
-@pytest.mark.parametrize(("limit", "at"), [("watches", 3), ("instances", 0)])
-def test_the_limit_of_the_kernel_is_noticed_though_the_library_says_nothing(
-    tmp_path: Path, limit: str, at: int
-) -> None:
-    """In a user namespace of its own, which has limits of its own."""
-    for n in range(5):
-        (tmp_path / f"f{n}").mkdir()
-    narrow = f'echo {at} > /proc/sys/user/max_inotify_{limit} || exit 77; exec "$0" -c "$1" "$2"'
-    command = ["unshare", "--user", "--map-root-user", "sh", "-c", narrow, sys.executable, LIMITED, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=60)
-    if done.returncode in (1, 77) and not done.stdout and "Traceback" not in done.stderr:
-        pytest.skip(f"no user namespace can be made here: {done.stderr.strip()[:200]}")
-    assert f"fs.inotify.max_user_{limit}" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(

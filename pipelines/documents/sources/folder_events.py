@@ -1,4 +1,4 @@
-"""Whether something changed in a folder: told by the kernel, found by looking again, or not known at all."""
+"""Changes in a folder: told by the kernel, found by looking again, or not known at all."""
 
 import hashlib
 import os

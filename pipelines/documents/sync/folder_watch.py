@@ -33,9 +33,9 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class WatchPace:
-    """In seconds: between two looks; how long it has to be quiet before a sync, and for how long at most that is waited
-    for; between two syncs that changes start, and at most, where changes never end; until a sync that is under way is asked for again; and between two looks
-    whether the folder is there.
+    """Seconds between two looks; of quiet before a sync, and for how long at most that is waited for; between two syncs
+    that changes start, and at most, where changes never end; until a sync that is under way is asked for again; and
+    between two looks whether the folder is there.
     """
 
     look: float = 0.5
@@ -54,7 +54,7 @@ class ChangeDebounce:
         """Nothing has changed."""
         self._pace = pace
         self._first: float | None = None
-        self._last = self._not_before = float("-inf")
+        self._last = self._retry_at = self._rest_until = float("-inf")
         self._rest = pace.rest
 
     def note(self, now: float) -> None:
@@ -64,22 +64,22 @@ class ChangeDebounce:
 
     def is_due(self, now: float) -> bool:
         """True where a sync is to start now."""
-        if self._first is None or now < self._not_before:
+        if self._first is None or now < max(self._retry_at, self._rest_until):
             return False
         return now >= min(self._last + self._pace.quiet, self._first + self._pace.longest)
 
     def put_off(self, now: float) -> None:
         """A sync is under way, which may have listed before the change."""
-        self._not_before = now + self._pace.retry
+        self._retry_at = now + self._pace.retry
 
     def settle(self, now: float) -> None:
         """A sync has started that lists everything that was noted. One that follows another closely is rested after for
         twice as long: a file that is written all day is no reason for a sync in every moment of it.
         """
         pace = self._pace
-        close = now < self._not_before + pace.longest
+        close = now < self._rest_until + pace.longest
         self._rest = min(2 * self._rest, pace.longest_rest) if close else pace.rest
-        self._first, self._not_before = None, now + self._rest
+        self._first, self._rest_until = None, now + self._rest
 
 
 class WatchOpener:

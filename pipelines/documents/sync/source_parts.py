@@ -32,6 +32,6 @@ class SourceParts:
         """What starts their syncs, and hides what nobody has confirmed for too long."""
         return SourceClock(database, self.store, SyncedDocuments(database), self.starter, lambda: datetime.now(UTC))
 
-    def watcher(self, database: Database, settings: SourceSettings) -> SourceWatcher:
-        """What starts their syncs when something changes in them."""
-        return SourceWatcher(database, self.opener, self.starter, settings)
+    def going(self, database: Database, settings: SourceSettings) -> tuple[SourceClock, SourceWatcher]:
+        """What starts their syncs by itself: the clock, and changes in them."""
+        return self.clock(database), SourceWatcher(database, self.opener, self.starter, settings)

@@ -1,4 +1,4 @@
-"""Who watches a source: one process at a time, under a lease that the next takes over when it runs out."""
+"""Leases of watches over sources: one process at a time, and the next takes over when a lease runs out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
