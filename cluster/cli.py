@@ -40,6 +40,7 @@ from cluster.console.commands.documents import (
     ingest_command,
     language_commands,
     ocr_commands,
+    path_commands,
     review_commands,
     source_change_commands,
     table_commands,
@@ -64,6 +65,9 @@ app.command()(graph_command.graph)
 app.command()(export_command.export)
 app.command()(extract_command.extract)
 app.add_typer(document_commands.jobs, name="jobs")
+document_commands.documents.command("register-path")(path_commands.register_path)
+document_commands.documents.command("registered-paths")(path_commands.list_registered_paths)
+document_commands.documents.command("unregister-path")(path_commands.unregister_path)
 app.add_typer(document_commands.documents, name="documents")
 app.add_typer(ocr_commands.ocr, name="ocr")
 app.add_typer(language_commands.languages, name="languages")

@@ -165,6 +165,7 @@ STOCK: Final = MappingProxyType(
             "freed_blobs",  # keys of files that nobody has any more
             "provider_logouts",  # what a provider calls sessions and people, for an hour
             *("webhook_deliveries", "event_receipts"),
+            "source_watches",  # who watches a source; it goes with that
             "upload_parts",  # numbers and checksums; they go with their session
             "resource_usage",  # a tenant's use does not shrink when somebody goes, whose id leads nowhere then
         ),

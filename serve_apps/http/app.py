@@ -71,7 +71,7 @@ from serve_apps.http.routes.operations import (
 )
 from serve_apps.http.routes.review import review_routes
 from serve_apps.http.routes.scans import ocr_languages, scanning
-from serve_apps.http.routes.sources import cloud_sync, source_edits, source_trials, sources
+from serve_apps.http.routes.sources import cloud_sync, registered_paths, source_edits, source_trials, sources
 from serve_apps.http.routes.uploads import tus_routes, upload_routes, uploaded_events
 from serve_apps.http.scim import discovery_routes, group_routes, search_routes, user_routes
 from serve_apps.http.security_headers import SecurityHeaders
@@ -104,6 +104,7 @@ _ROUTES = (
         upload_routes,
         reprocess,
         scanning,
+        registered_paths,
         exports,
         extraction,
         access,

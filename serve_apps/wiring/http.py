@@ -106,7 +106,7 @@ def build_app_dependencies(
     # What goes on by itself in this process.
     going = (
         *(golden_runs, exporter, governance["retention"], events["webhooks"], events["event_stream"]),
-        *(stored["sources"].clock(base.database), _sweeper(settings, base, stored)),
+        *(*stored["sources"].going(base.database, settings.sources), _sweeper(settings, base, stored)),
         ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC)),
     )
     return AppDependencies(

@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -273,6 +274,13 @@ async def _source_patch(room: CallRoom) -> Call:
     return Call({"every_minutes": 60}, (await _source(room)).values)
 
 
+async def _unregistered(room: CallRoom) -> Call:
+    """A folder that is no source yet."""
+    name = uuid4().hex[:8]
+    (Path(room.api.parts.read.nfs_base_path or "") / name).mkdir(parents=True)
+    return Call({"path": name})
+
+
 async def _waiting_source(room: CallRoom) -> Call:
     source = (await _source(room)).values["source_id"]
     waiting = {"reason": "many", "removals": 3, "paths": [], "job": str(uuid4())}
@@ -327,6 +335,8 @@ AGENTS = ("/api/agents", "/api/universal-agents")
 # Routes that need more than an empty body.
 CALLS: dict[str, Call | Prepared] = {
     "POST /api/sources": Call({"name": "another", "kind": "folder", "settings": {"path": "."}}),
+    "POST /api/documents/register-path": _unregistered,
+    "DELETE /api/documents/registered-paths/{source_id}": _source_bare,
     "POST /api/sources/{source_id}/sync": _source_bare,
     "POST /api/sources/{source_id}/approve": _waiting_source,
     "POST /api/sources/{source_id}/decline": _waiting_source,

@@ -1,6 +1,7 @@
 """A folder as a source: what is listed, what cannot be, and what a rename leaves as it was."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,31 @@ async def test_what_cannot_be_looked_at_is_a_fault_and_a_link_that_leads_nowhere
     (tmp_path / "nowhere").symlink_to("not-there")
     found = await listed(tmp_path)
     assert [one.path for one in found.items] == ["a.txt"] and [one.path for one in found.faults] == ["loop"]
+
+
+async def test_what_is_still_being_written_is_there_and_not_settled(tmp_path: Path) -> None:
+    for name in ("old", "fresh", "growing", "leaving", "ahead"):
+        (tmp_path / name).write_text(name)
+    os.utime(tmp_path / "ahead", ns=(0, time.time_ns() + 3_600_000_000_000))
+    later = time.time_ns() + 60_000_000_000
+
+    async def collect(source: FolderSource) -> dict[str, bool]:
+        seen = {}
+        async for page in source.list_changes(None):
+            seen |= {one.path: one.settled for one in page.items}
+        return seen
+
+    assert await collect(FolderSource(tmp_path, 0.05, lambda: later)) == {
+        **dict.fromkeys(("old", "fresh", "growing", "leaving", "ahead"), True)
+    }, "none is fresh, but for one from the clock of another machine, which does not change either"
+    listing = FolderSource(tmp_path, 0.2).list_changes(None)
+    assert not (await anext(listing)).items
+    (tmp_path / "growing").write_text("it has grown")
+    (tmp_path / "leaving").unlink()
+    (last,) = [page async for page in listing]
+    assert {one.path: one.settled for one in last.items} == {
+        **{"old": True, "fresh": True, "ahead": True, "growing": False, "leaving": False}
+    }
 
 
 async def test_a_folder_or_a_file_that_went_away_is_told_by_name(tmp_path: Path) -> None:

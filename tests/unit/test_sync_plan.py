@@ -187,6 +187,17 @@ def test_readers_by_hand_stay_where_the_source_has_no_rights_and_not_where_it_ha
     assert plan([by_hand], [item("a", rights=ItemRights())], RIGHTS).alterations
 
 
+def test_what_is_still_being_written_is_there_and_stays_as_it_was() -> None:
+    made = plan([known("a"), known("b", gone=True)], [item(name, "2", settled=False) for name in "abc"])
+    assert told(made) == {"listed": 3, "held": 3}
+    assert not made.fetches and not made.alterations and not made.removals
+
+
+def test_one_that_was_moved_and_is_being_written_leaves_nothing_behind() -> None:
+    made = plan([known("a", fingerprint="f")], [item("b", fingerprint="f", settled=False)])
+    assert told(made) == {"listed": 1, "held": 1} and not made.removals and not made.waiting
+
+
 NAMES = st.sampled_from([f"n{n}" for n in range(8)])
 
 

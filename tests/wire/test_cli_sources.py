@@ -221,3 +221,54 @@ def test_every_command_has_an_example_and_json(word: str, capsys: pytest.Capture
     assert run_command(["sources", word, "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert f"Example: aos sources {word}" in told and "--json" in told
+
+
+WATCHING = {"mode": "events", "why": None, "folders": 12, "since": "2026-11-21T10:00:00Z", "changed_at": None}
+REGISTERED = {
+    **{"id": "p1", "path": "contracts", "name": "all contracts", "items": 3, "failed": 0, "every_minutes": 15},
+    **{"readers": [], "tags": ["contract"], "last_success_at": None, "watching": WATCHING},
+}
+
+
+def test_how_a_source_is_watched_is_shown(known: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    for mode, told in (
+        ("events", "the kernel tells of changes in 12 folders"),
+        ("polling", "looked at again and again. (nfs4 does not tell)"),
+        ("sweeping", "listed now and then"),
+        ("missing", "Nothing leaves because of that"),
+        ("nobody", "no process does"),
+    ):
+        why = "nfs4 does not tell" if mode == "polling" else None
+        known.answers["GET /api/sources/s1"] = SOURCE | {"watching": WATCHING | {"mode": mode, "why": why}}
+        assert run_command(["sources", "show", "papers"]) == 0
+        assert told in capsys.readouterr().out
+    assert run_command(["sources", "add", "x", "folder", "--no-watch", "--tag", "t", "--agent", "keeper"]) == 0
+    sent = known.of("POST /api/sources")[-1].body
+    assert (sent["watch"], sent["tags"], sent["agent_id"]) == (False, ["t"], "keeper")
+
+
+def test_a_path_is_registered_listed_and_removed(api: ApiServer, capsys: pytest.CaptureFixture[str]) -> None:
+    api.answers |= {
+        "POST /api/documents/register-path": (201, REGISTERED),
+        "GET /api/documents/registered-paths": {"items": [REGISTERED], "total": 1},
+        "DELETE /api/documents/registered-paths/p1": {"status": "removed", "job_id": None},
+    }
+    asked = ["documents", "register-path", "contracts", "--reader", "group:legal", "--tag", "contract"]
+    assert run_command([*asked, "--agent", "keeper"]) == 0 and "aos sources show p1" in capsys.readouterr().out
+    assert api.of("POST /api/documents/register-path")[0].body == {
+        **{"path": "contracts", "name": None, "every_minutes": 15, "readers": ["group:legal"]},
+        **{"tags": ["contract"], "agent_id": "keeper"},
+    }
+    assert run_command(["documents", "registered-paths"]) == 0
+    told = capsys.readouterr().out
+    assert "contracts" in told and "events" in told
+    assert run_command(["documents", "registered-paths", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == [REGISTERED]
+    for name in ("contracts", "contracts/", "all contracts", "p1"):
+        assert run_command(["documents", "unregister-path", name]) == 0
+    assert "not followed any more" in capsys.readouterr().out
+    assert run_command(["documents", "unregister-path", "others"]) != 0
+    assert "registered-paths" in capsys.readouterr().err
+    api.answers["DELETE /api/documents/registered-paths/p1"] = (202, {"status": "removing", "job_id": "j9"})
+    assert run_command(["documents", "unregister-path", "p1", "--delete-documents"]) == 0
+    assert "j9" in capsys.readouterr().out

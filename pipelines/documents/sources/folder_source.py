@@ -2,10 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
@@ -31,19 +33,27 @@ _BYTES: Final = "bytes:"  # before a name that is no UTF-8, quoted
 class FolderSource:
     """Ids are paths below the folder; a file that was moved keeps its inode, its size and its time."""
 
-    def __init__(self, root: Path) -> None:
-        """`root` was confined by whoever opened it."""
-        self._root = root
+    def __init__(self, root: Path, settle_seconds: float = 0.0, clock: Callable[[], int] = time.time_ns) -> None:
+        """`root` was confined by whoever opened it; a file that changed less than `settle_seconds` ago, by a clock in
+        nanoseconds, is looked at a second time.
+        """
+        self._root, self._settle_seconds, self._clock = root, settle_seconds, clock
 
     async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:
-        """Always everything: a folder keeps no list of changes."""
+        """Always everything: a folder keeps no list of changes. What is still being written comes last."""
+        fresh: list[SourceItem] = []
         try:
             files = iter_files(self._root)
             while page := await asyncio.to_thread(lambda: list(islice(self._look(files), _PAGE))):
+                fresh += [one for one in page if isinstance(one, SourceItem) and not one.settled]
                 yield ListingPage(
-                    items=[one for one in page if isinstance(one, SourceItem)],
+                    items=[one for one in page if isinstance(one, SourceItem) and one.settled],
                     faults=[one for one in page if isinstance(one, ListingFault)],
                 )
+            if fresh:
+                await asyncio.sleep(self._settle_seconds)
+            for start in range(0, len(fresh), _PAGE):
+                yield ListingPage(await asyncio.to_thread(self._look_again, fresh[start : start + _PAGE]))
         except NotFound as error:
             raise SourceRefused(error.detail, fix="Is its file system mounted?") from error
         except TooLarge as error:
@@ -86,8 +96,31 @@ class FolderSource:
             except OSError as error:
                 yield ListingFault(shown, error.strerror or "it cannot be looked at")
                 continue
-            version = f"{found.st_mtime_ns}-{found.st_size}"
-            yield SourceItem(_id_of(below), version, shown, found.st_size, f"{found.st_dev}-{found.st_ino}-{version}")
+            version = _version_of(found)
+            print_ = f"{found.st_dev}-{found.st_ino}-{version}"
+            settled = not self._is_fresh(found)
+            yield SourceItem(_id_of(below), version, shown, found.st_size, print_, settled=settled)
+
+    def _is_fresh(self, found: os.stat_result) -> bool:
+        """True where it may still be being written; also of a time that is yet to come, by another machine's clock."""
+        if not self._settle_seconds:
+            return False
+        return max(found.st_mtime_ns, found.st_ctime_ns) > self._clock() - int(self._settle_seconds * 1e9)
+
+    def _look_again(self, items: Sequence[SourceItem]) -> list[SourceItem]:
+        """Settled where nothing was written meanwhile; one that went since is for the next listing to miss."""
+        seen = []
+        for item in items:
+            try:
+                version = _version_of((self._root / _path_of(item.id)).stat())
+            except OSError:
+                version = ""
+            seen.append(replace(item, settled=version == item.version))
+        return seen
+
+
+def _version_of(found: os.stat_result) -> str:
+    return f"{found.st_mtime_ns}-{found.st_size}"
 
 
 def _id_of(path: Path) -> str:
@@ -104,18 +137,23 @@ def _path_of(id_: str) -> Path:
 
 
 async def _open_folder(opening: SourceOpening, ground: SourceGround) -> Source:
+    return FolderSource(await asyncio.to_thread(_root_of, opening.settings, ground), ground.settle_seconds)
+
+
+def _root_of(settings: Mapping[str, Any], ground: SourceGround) -> Path:
+    """The folder, confined. Raises SourceInvalid, SourceRefused."""
     if ground.base is None:
         raise SourceInvalid("folders cannot be read here", fix="Set NFS_BASE_PATH to the folder that may be read.")
     try:
-        root = await asyncio.to_thread(confine_path, ground.base, opening.settings["path"])
-        is_folder = await asyncio.to_thread(root.is_dir)
+        root = confine_path(ground.base, settings["path"])
+        is_folder = root.is_dir()
     except Forbidden as error:
         raise SourceInvalid("the path lies outside NFS_BASE_PATH") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
         raise SourceRefused("that path cannot be followed") from error
     if not is_folder:
-        raise SourceRefused(f"there is no folder {opening.settings['path']}", fix="It must exist below NFS_BASE_PATH.")
-    return FolderSource(root)
+        raise SourceRefused(f"there is no folder {settings['path']}", fix="It must exist below NFS_BASE_PATH.")
+    return root
 
 
 KIND: Final = SourceKind(
@@ -123,4 +161,5 @@ KIND: Final = SourceKind(
     title="Folder",
     settings={"path*": "The folder, absolute or relative to NFS_BASE_PATH."},
     open=_open_folder,
+    watch_root=_root_of,
 )

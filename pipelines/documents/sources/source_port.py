@@ -52,6 +52,7 @@ class SourceItem:
         size: in bytes, where the listing tells it.
         fingerprint: the same for an item that was only moved, where ids do not survive that; else None.
         rights: None where the source knows none.
+        settled: False while its bytes are still being written: it is there, and is read another time.
     """
 
     id: str
@@ -60,6 +61,7 @@ class SourceItem:
     size: int | None = None
     fingerprint: str | None = None
     rights: ItemRights | None = None
+    settled: bool = True
 
     @property
     def filename(self) -> str:
@@ -120,11 +122,13 @@ class SourceGround:
         base: the folder below which folders may be read; None where none may.
         check_endpoint: gives the URL to use for an endpoint's; raises where that may not be connected to.
         check_host: gives the address to connect to for a host and a port; raises likewise.
+        settle_seconds: a file that was written less long ago is looked at twice, so that none is read half.
     """
 
     base: Path | None
     check_endpoint: Callable[[str], Awaitable[str]]
     check_host: Callable[[str, int], Awaitable[str]] = _refuse_host
+    settle_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,7 @@ class SourceKind:
         has_rights: its items say who may see them; one that does not is for nobody.
         takes_credential: it may name one of the workspace's credentials, whose fields it is opened with.
         rights_setting: where this setting is `yes`, its items say who may see them.
+        watch_root: the folder in which a change is one of the source's, for kinds that can be watched.
     """
 
     name: str
@@ -162,6 +167,7 @@ class SourceKind:
     has_rights: bool = False
     takes_credential: bool = False
     rights_setting: str | None = None
+    watch_root: Callable[[Mapping[str, Any], SourceGround], Path] | None = None
 
     def says_rights(self, settings: Mapping[str, Any]) -> bool:
         """True if items of a source with these settings say who may see them."""

@@ -117,7 +117,8 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
 
     An item that is as it was is not read. One that is new and has the fingerprint of one that is missing was moved;
     where the listing is not complete that cannot be told, and it is `held` until one is. A document that a person has
-    deleted stays away for as long as its item is there.
+    deleted stays away for as long as its item is there. One that is still being written is `held`, too, and stays as it
+    was until it is not.
     """
     listed = {item.id: item for item in listing.items}
     before = {one.id: one for one in known}
@@ -146,7 +147,7 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
         counts[_change_of(one, stale=stale, place=place, rights=readers != one.readers)] += 1
 
     for item in fresh:
-        if item.id in held:
+        if item.id in held or not item.settled:
             counts["held"] += 1
         elif (one := moved.get(item.id)) is not None:
             compare(item, one)
@@ -154,7 +155,9 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
             counts["added"] += 1
             fetches.append(Fetch(item, None, rules.readers_of(item.rights)))
     for item in listed.values():
-        if item.id in before:
+        if item.id in before and not item.settled:
+            counts["held"] += 1
+        elif item.id in before:
             compare(item, before[item.id])
     leaving = {one.id for one in missing} - {one.id for one in moved.values()}
     if not listing.full:  # whatever a list of changes does not name is as it was, but for who is who by now

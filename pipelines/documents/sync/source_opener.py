@@ -99,10 +99,12 @@ class SourceOpener:
         base: str | None,
         guard: EndpointGuard = EndpointGuard(),
         kinds: Mapping[str, SourceKind] = SOURCE_KINDS,
+        settle_seconds: float = 0.0,
     ) -> None:
-        """`base`: the folder below which folders may be read, if any may."""
+        """`base`: the folder below which folders may be read, if any may; `settle_seconds` as in `SourceGround`."""
         self._db, self._vault, self._kinds = database, vault, kinds
-        self._ground = SourceGround(None if base is None else Path(base), guard.check, guard.check_host)
+        root = None if base is None else Path(base)
+        self._ground = SourceGround(root, guard.check, guard.check_host, settle_seconds)
         self._sql = load_queries(Path(__file__).with_name("source_store.sql"))
 
     @property
@@ -115,6 +117,20 @@ class SourceOpener:
         if name not in self._kinds:
             raise SourceInvalid(f"there is no kind of source {name!r}", fix=f"There are {', '.join(self._kinds)}.")
         return self._kinds[name]
+
+    def watched_kinds(self) -> tuple[str, ...]:
+        """Names of those that can be watched."""
+        return tuple(name for name, kind in self._kinds.items() if kind.watch_root is not None)
+
+    def watch_root(self, kind: str, settings: Mapping[str, Any]) -> Path:
+        """The folder in which a change is one of the source's. Asks the file system.
+
+        Raises SourceInvalid, SourceRefused: it is not there.
+        """
+        find = self.kind(kind).watch_root
+        if find is None:
+            raise SourceInvalid(f"a source of kind {kind} cannot be watched")
+        return find(settings, self._ground)
 
     async def open(self, scope: Scope, kind: str, settings: Mapping[str, Any], credential: str | None) -> Source:
         """Raises SourceInvalid, SourceRefused, SourceAway; UnopenableSecret: the vault lacks the key."""

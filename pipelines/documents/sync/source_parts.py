@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 
 from cluster.state.db.postgres import Database
 from cluster.state.work.jobs import JobLedger
+from configs.sections_sources import SourceSettings
 from pipelines.documents.sync.source_clock import SourceClock
 from pipelines.documents.sync.source_edits import SourceEditor
 from pipelines.documents.sync.source_opener import SourceOpener
 from pipelines.documents.sync.source_store import SourceStore
 from pipelines.documents.sync.source_trial import SourceTrials
+from pipelines.documents.sync.source_watcher import SourceWatcher
 from pipelines.documents.sync.start_sync import SyncStarter
 from pipelines.documents.sync.synced_documents import SyncedDocuments
 
@@ -34,3 +36,7 @@ class SourceParts:
     def clock(self, database: Database) -> SourceClock:
         """What starts their syncs, and hides what nobody has confirmed for too long."""
         return SourceClock(database, self.store, SyncedDocuments(database), self.starter, lambda: datetime.now(UTC))
+
+    def going(self, database: Database, settings: SourceSettings) -> tuple[SourceClock, SourceWatcher]:
+        """What starts their syncs by itself: the clock, and changes in them."""
+        return self.clock(database), SourceWatcher(database, self.opener, self.starter, settings)

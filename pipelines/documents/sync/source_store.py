@@ -36,6 +36,9 @@ class NewSource:
     erase_after_days: int | None = None
     stale_after_hours: int = 72
     enabled: bool = True
+    watch: bool = False
+    tags: Sequence[str] = ()
+    agent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class SourceDefinition:
     erase_after_days: int | None
     cursor: str | None
     job: str | None
+    tags: tuple[str, ...] = ()
+    agent_id: str | None = None
 
     @property
     def prefix(self) -> str:
@@ -74,23 +79,31 @@ class SourceStore(SqlStore, queries="source_store.sql"):
 
     async def add(self, tx: Transaction, scope: Scope, new: NewSource) -> str:
         """Store it and return its id; the first sync is due at once where it has a schedule. Raises Conflict."""
-        values = field_values(new) | {"readers": list(new.readers)}
+        values = field_values(new) | {"readers": list(new.readers), "tags": list(new.tags)}
         values |= {"settings": Jsonb(dict(new.settings)), "group_names": Jsonb(dict(new.group_names))}
         with unique_or_conflict(f"there is a source {new.name!r} already"):
             row = await tx.only(self._sql["add"], **scope.keys, **values, user=scope.user)
         return str(row["id"])
 
-    async def page(self, scope: Scope, *, skip: int = 0, limit: int = 100) -> tuple[list[Row], int]:
-        """Sources by name, and how many there are."""
+    async def page(
+        self, scope: Scope, *, kind: str | None = None, skip: int = 0, limit: int = 100
+    ) -> tuple[list[Row], int]:
+        """Sources by name, all or those of a kind, and how many there are."""
         async with self._db.transaction(scope) as tx:
-            named = {"workspace": scope.workspace, "source": None}
-            rows = await tx.all(self._sql["list"], **named, skip=skip, limit=limit)
-            total = await tx.only(self._sql["count"], workspace=scope.workspace)
-        return rows, int(total["total"])
+            named = {"workspace": scope.workspace, "source": None, "kind": kind}
+            return await tx.page(self._sql["list"], self._sql["count"], **named, skip=skip, limit=limit)
+
+    async def folders(self, tx: Transaction, scope: Scope, kind: str) -> list[Row]:
+        """What sources of a kind with paths were added with."""
+        return await tx.all(self._sql["folders"], workspace=scope.workspace, kind=kind)
+
+    async def lock_paths(self, tx: Transaction, scope: Scope) -> None:
+        """Nobody else registers a path in this workspace until the transaction ends."""
+        await tx.run(self._sql["lock_paths"], workspace=str(scope.workspace))
 
     async def show(self, scope: Scope, source: str) -> Row:
         """One by its id or its name. Raises NotFound."""
-        named = {"workspace": scope.workspace, "source": source}
+        named = {"workspace": scope.workspace, "source": source, "kind": None}
         rows = await self._db.read(scope, self._sql["list"], **named, skip=0, limit=1)
         if not rows:
             raise NotFound(f"source {source}")
@@ -154,7 +167,7 @@ class SourceStore(SqlStore, queries="source_store.sql"):
             raise NotFound(f"source {source}")
         (row,) = rows
         job = row.pop("job_id")
-        return SourceDefinition(**row | {"readers": tuple(row["readers"])}, job=job)
+        return SourceDefinition(**row | {"readers": tuple(row["readers"]), "tags": tuple(row["tags"])}, job=job)
 
     async def known(self, scope: Scope, source: str) -> KnownItems:
         """All that is known of its items."""

@@ -1,27 +1,43 @@
 -- add: A source.
 insert into sources (tenant_id, workspace_id, name, kind, settings, credential, readers, group_names, has_rights,
-                     every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, next_at, created_by)
+                     every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, watch, tags, agent_id,
+                     next_at, created_by)
 values (%(tenant)s, %(workspace)s, %(name)s, %(kind)s, %(settings)s, %(credential)s, %(readers)s, %(group_names)s,
         %(has_rights)s, %(every_minutes)s, %(max_removed_percent)s, %(erase_after_days)s, %(stale_after_hours)s,
-        %(enabled)s, case when %(enabled)s and %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
+        %(enabled)s, %(watch)s, %(tags)s, %(agent_id)s,
+        case when %(enabled)s and %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
 returning id::text;
 
 -- list: The sources of a workspace by name, with what is here of each.
 select s.id::text, s.name, s.kind, s.settings, s.credential, s.readers, s.group_names, s.has_rights, s.every_minutes,
        s.max_removed_percent, s.erase_after_days, s.stale_after_hours, s.enabled, s.job_id::text, j.state as job_state,
        s.waiting, s.last_plan, s.last_error, s.last_success_at, s.next_at, s.hidden_at, s.created_at,
+       s.watch, s.tags, s.agent_id::text, case when s.watch then jsonb_build_object(
+           'mode', case when not s.enabled then 'off' when w.lease_until > clock_timestamp() then coalesce(w.mode, 'opening')
+                        else 'nobody' end,
+           'why', w.why, 'folders', coalesce(w.folders, 0), 'since', w.since, 'changed_at', w.changed_at) end as watching,
        i.items, i.gone, i.failed
 from sources s
+left join source_watches w on w.source_id = s.id and w.workspace_id = s.workspace_id
 left join jobs j on j.id = s.job_id and j.workspace_id = s.workspace_id
 left join lateral (
     select count(*) filter (where gone_at is null and document_id is not null) as items,
            count(*) filter (where gone_at is not null) as gone, count(error) as failed
     from source_items i where i.source_id = s.id and i.workspace_id = s.workspace_id) i on true
 where s.workspace_id = %(workspace)s and (%(source)s::text is null or s.id::text = %(source)s or s.name = %(source)s)
+  and (%(kind)s::text is null or s.kind = %(kind)s)
 order by s.name offset %(skip)s limit %(limit)s;
 
 -- count: How many there are.
-select count(*) as total from sources s where s.workspace_id = %(workspace)s;
+select count(*) as total from sources s
+where s.workspace_id = %(workspace)s and (%(kind)s::text is null or s.kind = %(kind)s);
+
+-- folders: Sources of a kind with paths, and what they were added with.
+select s.id::text, s.settings->>'path' as path, s.name, s.readers, s.tags, s.agent_id::text, s.every_minutes
+from sources s where s.workspace_id = %(workspace)s and s.kind = %(kind)s order by s.created_at, s.id;
+
+-- lock_paths: Paths of a workspace are registered one after another.
+select pg_advisory_xact_lock(hashtextextended('aos.registered_paths.' || %(workspace)s, 0));
 
 -- lock: A source, until the transaction ends.
 select s.id::text, s.name, s.job_id::text, s.waiting, s.enabled, s.has_rights,
@@ -86,7 +102,7 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s
 
 -- definition: What a sync needs of a source.
 select id::text, name, kind, settings, credential, readers, group_names, has_rights, max_removed_percent, erase_after_days,
-       cursor, job_id::text
+       cursor, job_id::text, tags, agent_id::text
 from sources where id = %(source)s and workspace_id = %(workspace)s;
 
 -- credential: One of the workspace's by its name; nothing of what is sealed.
@@ -146,8 +162,8 @@ where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_wi
 order by d.id for update;
 
 -- announce: A document that is fetched for the first time, before it is read.
-insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, readers)
-values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, 'source', %(readers)s)
+insert into documents (id, tenant_id, workspace_id, origin, filename, file_type, source_type, readers, tags)
+values (%(document)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type)s, 'source', %(readers)s, %(tags)s)
 on conflict (id) do nothing;
 
 -- not_by_hand: Its readers are the source's, and follow that.

@@ -20,7 +20,8 @@ _SURVEY: Final = "survey"  # where what was fetched goes on, see `pipelines.docu
 
 def source_opener(sources: SourceSettings, read: ReadSettings, database: Database, vault: Vault) -> SourceOpener:
     """Opens what settings allow."""
-    return SourceOpener(database, vault, read.nfs_base_path, EndpointGuard(sources.allow))
+    guard = EndpointGuard(sources.allow)
+    return SourceOpener(database, vault, read.nfs_base_path, guard, settle_seconds=sources.settle_seconds)
 
 
 def source_sync(settings: Settings, database: Database, vault: Vault, blobs: BlobStore) -> SourceSync:

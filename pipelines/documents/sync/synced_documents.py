@@ -48,9 +48,12 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
             filename = filename_of(item)
             kind = PurePosixPath(filename).suffix.lstrip(".").lower() or "unknown"
             values = {"origin": origin, "filename": filename, "file_type": kind, "readers": list(payload["readers"])}
+            values["tags"] = list(source.tags)
             await tx.run(self._sql["announce"], **scope.keys, document=document, **values)
             await tx.run(self._sql["not_by_hand"], document=document, workspace=scope.workspace)
             await self._links.auto_link(tx, scope, document)
+            if source.agent_id is not None:
+                await self._links.link(tx, scope, source.agent_id, [document])
         elif not (there := await self._hold(tx, scope, source, [document])):
             return None
         else:

@@ -53,6 +53,9 @@ def add_source(
     reader: Annotated[list[str] | None, typer.Option(help="Who may see its documents; once for each.")] = None,
     group: Annotated[list[str] | None, typer.Option(help="THEIRS=OURS, a group of the source and one here.")] = None,
     every: Annotated[int | None, typer.Option(help="Minutes between two syncs; left out, only when asked.")] = None,
+    watch: Annotated[bool, typer.Option(help="Where its kind can be watched, a change starts a sync.")] = True,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag of its documents; once for each.")] = None,
+    agent: Annotated[str | None, typer.Option(help="Link its documents to this agent: name or id.")] = None,
     max_removed: Annotated[int, typer.Option(help="Percent that may be gone at once without a question.")] = 20,
     erase_after: Annotated[int | None, typer.Option(help="Days after which what left is deleted for good.")] = None,
     stale_after: Annotated[
@@ -80,6 +83,8 @@ def add_source(
         return _print_preview(context.obj, body, as_json)
     body |= {"name": name, "every_minutes": every, "max_removed_percent": max_removed}
     body |= {"erase_after_days": erase_after, "stale_after_hours": stale_after, "enabled": not paused}
+    more = {"watch": None if watch else False, "tags": tag, "agent_id": agent}
+    body |= {name: value for name, value in more.items() if value is not None}
     made = context.obj.api.request("POST", PATH, json=body)
     context.obj.plain(made, as_json, f"Added {made['name']}: {made['id']}. Try it: aos sources sync {name} --dry-run")
 
@@ -178,6 +183,8 @@ def _describe_source(found: JSON) -> list[str]:
     lines = [
         f"{found['name']} ({found['kind']}): {found['items']} documents, {found['gone']} left, {found['failed']} failed"
     ]
+    if watching := found.get("watching"):
+        lines.append(_describe_watch(watching))
     if plan := found["last_plan"]:
         counts = ", ".join(f"{count} {name}" for name, count in plan["counts"].items() if count)
         lines.append(f"{'Dry run' if plan['dry_run'] else 'Sync'} of {plan['at']}: {counts or 'nothing there'}")
@@ -234,3 +241,18 @@ def describe_rights(rights: JSON) -> list[str]:
             lines.append(f"{title} ({rights[f'{name}_total']}):")
             lines += [f"  {one['name']}: {one['items']}" for one in rights[name]]
     return lines
+
+
+def _describe_watch(watching: JSON) -> str:
+    told = {
+        "events": f"Watched: the kernel tells of changes in {watching['folders']} folders.",
+        "polling": f"Watched: its files in {watching['folders']} folders are looked at again and again.",
+        "sweeping": "Not told of changes: everything is listed now and then.",
+        "missing": "Not watched: its folder is not there. Nothing leaves because of that.",
+        "opening": "Watched from now on.",
+        "nobody": "Not watched now: no process does.",
+        "off": "Not watched: the source is off.",
+    }
+    changed = f" Last sync after a change: {watching['changed_at']}." if watching["changed_at"] else ""
+    why = f" ({watching['why']})" if watching["why"] else ""
+    return f"{told[watching['mode']]}{why}{changed}"

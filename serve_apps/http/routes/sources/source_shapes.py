@@ -13,10 +13,14 @@ from pipelines.documents.sources.source_port import ItemRights
 from pipelines.documents.sync.rights_summary import RightsSummary
 from pipelines.documents.sync.source_store import rights_from_json
 from pipelines.documents.sync.source_trial import SourcePreview, SourceTrial
-from serve_apps.http.fields import JsonObject, Name, RequestBody, Text
+from serve_apps.http.fields import MOST_AGENT, MOST_TAGS, JsonObject, Name, RequestBody, Text
 
 LISTED: Final = 100
 Reader = Annotated[Text, StringConstraints(strip_whitespace=True, to_lower=True, max_length=300)]
+Readers = Annotated[list[Reader], Field(max_length=200)]
+Tags = Annotated[list[Name], Field(max_length=MOST_TAGS)]
+AgentName = Annotated[Text, Field(max_length=MOST_AGENT)]
+Period = Annotated[int, Field(ge=1, le=525_600)]
 GroupName = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
 
@@ -28,19 +32,40 @@ class SourceRequest(RequestBody):
     the source's names of groups to those here. More than `max_removed_percent` of its documents gone at once waits for
     a person. `erase_after_days` after a document has left it is deleted for good; null keeps it, hidden, for as long as
     retention does. Documents of a source with rights are hidden `stale_after_hours` after its last success.
+    `watch`: where its kind can be watched, a change starts a sync. New documents get `tags`, and are linked to the
+    agent.
     """
 
     name: Name
     kind: Name
     settings: JsonObject = Field(default_factory=dict)
     credential: Name | None = None
-    readers: Annotated[list[Reader], Field(max_length=200)] = Field(default_factory=list)
+    readers: Readers = Field(default_factory=list)
     group_names: Annotated[dict[GroupName, GroupName], Field(max_length=1_000)] = Field(default_factory=dict)
-    every_minutes: Annotated[int | None, Field(ge=1, le=525_600)] = None
+    every_minutes: Period | None = None
     max_removed_percent: Annotated[int, Field(ge=0, le=100)] = 20
     erase_after_days: Annotated[int | None, Field(ge=0, le=36_500)] = None
     stale_after_hours: Annotated[int, Field(ge=1, le=87_600)] = 72
     enabled: bool = True
+    watch: bool = True
+    tags: Tags = Field(default_factory=list)
+    agent_id: AgentName | None = None
+
+
+class PathRegistration(RequestBody):
+    """A folder below NFS_BASE_PATH, absolute or relative to it, whose files are documents from now on: a source of kind
+    folder. It is watched, and listed every `every_minutes` beside; no description of the product says how often, so
+    that a quarter of an hour is our own choice.
+
+    `name` is the path where none is given, `agent_id` a UUID or a display name.
+    """
+
+    path: Annotated[Text, Field(min_length=1, max_length=4_096)]
+    name: Name | None = None
+    every_minutes: Period = 15
+    readers: Readers = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list)
+    agent_id: AgentName | None = None
 
 
 class SourceTrialRequest(RequestBody):
@@ -109,8 +134,23 @@ class SourceError(BaseModel):
     at: datetime | None = None
 
 
+class WatchShape(BaseModel):
+    """How a source is watched. `mode`: events, where the kernel tells of changes in `folders`; polling, where every
+    file is looked at again; sweeping, where everything is listed now and then; missing, where there is no folder;
+    opening; nobody, where no process watches it; off, as the source is. `why` says what keeps it from being told.
+    """
+
+    mode: Literal["events", "polling", "sweeping", "missing", "opening", "nobody", "off"]
+    why: str | None
+    folders: int
+    since: datetime | None
+    changed_at: datetime | None
+
+
 class SourceShape(BaseModel):
-    """A source with what is here of it: `items` are its documents, `gone` those that left, `failed` not fetched."""
+    """A source with what is here of it: `items` are its documents, `gone` those that left, `failed` not fetched.
+    `watching` is null where it is not to be watched.
+    """
 
     id: UUID
     name: str
@@ -137,6 +177,10 @@ class SourceShape(BaseModel):
     items: int
     gone: int
     failed: int
+    watch: bool
+    tags: list[str]
+    agent_id: UUID | None
+    watching: WatchShape | None
 
     @classmethod
     def of(cls, row: Row) -> "SourceShape":
@@ -148,6 +192,38 @@ class Sources(BaseModel):
     """Sources by name."""
 
     items: list[SourceShape]
+    total: int
+
+
+class RegisteredPath(BaseModel):
+    """A registered path. `id` is the source's, as in /api/sources, and `path` relative to NFS_BASE_PATH."""
+
+    id: UUID
+    path: str
+    name: str
+    every_minutes: int | None
+    readers: list[str]
+    tags: list[str]
+    agent_id: UUID | None
+    items: int
+    failed: int
+    job_id: UUID | None
+    job_state: str | None
+    last_error: SourceError | None
+    last_success_at: datetime | None
+    watching: WatchShape | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: Row) -> "RegisteredPath":
+        """From a row of the store."""
+        return cls(path=row["settings"]["path"], **{name: row[name] for name in cls.model_fields if name != "path"})
+
+
+class RegisteredPaths(BaseModel):
+    """Registered paths by name."""
+
+    items: list[RegisteredPath]
     total: int
 
 

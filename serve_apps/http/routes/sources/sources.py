@@ -1,6 +1,6 @@
 """Sources: folders, buckets and the like, whose documents come by themselves and leave when they left."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
@@ -25,7 +25,7 @@ from serve_apps.http.routes.sources.source_shapes import (
     Tested,
 )
 from serve_apps.http.routes.sources.source_views import list_items
-from serve_apps.http.routes.sources.started_sync import start_sync
+from serve_apps.http.routes.sources.started_sync import WhatBecomes, remove, start_sync
 
 router = APIRouter(route_class=GuardedRoute, tags=["sources"])
 
@@ -63,7 +63,9 @@ async def add_source(body: SourceRequest, me: Me, parts: Its) -> SourceShape:
     await parts.groups.require_names(me.scope, named_groups(readers))
     kind = parts.sources.opener.kind(body.kind)
     await parts.sources.trials.check(me.scope, body.kind, body.settings, body.credential)
-    given = body.model_dump(exclude={"tenant_id", "workspace_id"}) | {"readers": readers}
+    agent = await parts.agent_store.resolve(me.scope, body.agent_id)
+    given = body.model_dump(exclude={"tenant_id", "workspace_id"}) | {"readers": readers, "agent_id": agent}
+    given["watch"] = body.watch and kind.watch_root is not None
     new = NewSource(**given, has_rights=kind.says_rights(body.settings))
     detail = {name: given[name] for name in ("name", "kind", "settings", "credential", "readers", "every_minutes")}
     async with parts.database.transaction(me.scope) as tx:
@@ -130,27 +132,10 @@ async def approve_removals(source_id: UUID, body: RemovalsRequest, me: Me, parts
 
 @router.delete("/api/sources/{source_id}", dependencies=[ADMINISTER])
 async def remove_source(
-    source_id: UUID,
-    me: Me,
-    parts: Its,
-    response: Response,
-    documents: Annotated[
-        Literal["keep", "delete"], Query(description="Whether its documents stay, as if they were uploaded.")
-    ] = "keep",
+    source_id: UUID, me: Me, parts: Its, response: Response, documents: WhatBecomes = "keep"
 ) -> Removed:
     """Remove a source. Its documents stay, or are deleted by a job (202), but for those that a legal hold keeps.
 
     409 for `keep` where the source says who may see its documents: nobody would confirm that any more.
     """
-    id_ = str(source_id)
-    if documents == "delete":
-
-        async def start(tx: Transaction) -> EnqueuedJob:
-            return await parts.sources.starter.remove(tx, me.scope, id_)
-
-        response.status_code = 202
-        job = await start_sync(parts, me, "source.remove", id_, start, {"documents": documents})
-        return Removed(status="removing", job_id=job.job_id)
-    async with parts.audited(me, "source.remove", id_, {"documents": documents}) as tx:
-        await parts.sources.starter.keep(tx, me.scope, id_)
-    return Removed(status="removed", job_id=None)
+    return await remove(parts, me, "source.remove", str(source_id), response, documents)

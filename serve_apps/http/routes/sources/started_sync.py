@@ -1,8 +1,10 @@
 """Jobs of sources that somebody starts, with the line in the audit trail that says so."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
+
+from fastapi import Query, Response
 
 from cluster.state.db.postgres import Transaction
 from cluster.state.identity.identity import WorkspaceMember
@@ -10,6 +12,11 @@ from cluster.state.work.jobs import EnqueuedJob
 from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.response_shapes import Started
+from serve_apps.http.routes.sources.source_shapes import Removed
+
+WhatBecomes = Annotated[
+    Literal["keep", "delete"], Query(description="Whether its documents stay, as if they were uploaded.")
+]
 
 
 async def start_sync(
@@ -27,3 +34,25 @@ async def start_sync(
             await parts.limits.require_job(tx, caller_of(me), added=1)
             await parts.audit.record(tx, me.scope, action, source_id, detail={**detail, "job": job.job})
     return Started(job_id=UUID(job.job), fresh=job.fresh)
+
+
+async def remove(
+    parts: AppDependencies,
+    me: WorkspaceMember,
+    action: str,
+    source_id: str,
+    response: Response,
+    documents: Literal["keep", "delete"],
+) -> Removed:
+    """Remove a source; its documents stay, or a job deletes them (202)."""
+    if documents == "delete":
+
+        async def start(tx: Transaction) -> EnqueuedJob:
+            return await parts.sources.starter.remove(tx, me.scope, source_id)
+
+        response.status_code = 202
+        job = await start_sync(parts, me, action, source_id, start, {"documents": documents})
+        return Removed(status="removing", job_id=job.job_id)
+    async with parts.audited(me, action, source_id, {"documents": documents}) as tx:
+        await parts.sources.starter.keep(tx, me.scope, source_id)
+    return Removed(status="removed", job_id=None)
