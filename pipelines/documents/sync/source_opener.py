@@ -19,6 +19,7 @@ from cluster.state.vault import Vault, secret_place
 from pipelines.documents.sources.source_kinds import SOURCE_KINDS
 from pipelines.documents.sources.source_port import (
     Source,
+    SourceBounds,
     SourceGround,
     SourceInvalid,
     SourceKind,
@@ -68,6 +69,14 @@ class EndpointGuard:
         shown = f"[{address}]" if address.version == 6 else str(address)
         return urlunsplit(parts._replace(netloc=shown if parts.port is None else f"{shown}:{parts.port}"))
 
+    async def check_host(self, host: str, port: int) -> str:
+        """The address to connect to. Raises EndpointRefused; Unavailable: its name has no address."""
+        policy = EgressPolicy(tuple(one.strip().lower() for one in self.allow), find=self.find)
+        try:
+            return (await policy.addresses(host.lower().rstrip("."), port, first_tenant=False))[0]
+        except AddressRefused as error:
+            raise EndpointRefused(error.detail) from error
+
     def _is_listed(self, host: str, port: int, address: str) -> bool:
         """True where the administrator has named the host, or a network that the address is in."""
         there = ip_address(address.partition("%")[0])
@@ -90,10 +99,12 @@ class SourceOpener:
         base: str | None,
         guard: EndpointGuard = EndpointGuard(),
         kinds: Mapping[str, SourceKind] = SOURCE_KINDS,
+        cache: Path | None = None,
+        bounds: SourceBounds = SourceBounds(),
     ) -> None:
-        """`base`: the folder below which folders may be read, if any may."""
+        """`base`: the folder below which folders may be read, if any may; `cache`: where sources may keep things."""
         self._db, self._vault, self._kinds = database, vault, kinds
-        self._ground = SourceGround(None if base is None else Path(base), guard.check)
+        self._ground = SourceGround(None if base is None else Path(base), guard.check, guard.check_host, cache, bounds)
         self._sql = load_queries(Path(__file__).with_name("source_store.sql"))
 
     @property
@@ -114,7 +125,7 @@ class SourceOpener:
         if credential is not None and not known.takes_credential:
             raise SourceInvalid(f"a source of kind {kind} takes no credential")
         secret = {} if credential is None else await self._open_credential(scope, credential)
-        return await known.open(SourceOpening(settings, secret), self._ground)
+        return await known.open(SourceOpening(settings, secret, f"{scope.tenant}/{scope.workspace}"), self._ground)
 
     async def _open_credential(self, scope: Scope, name: str) -> dict[str, str]:
         async with self._db.transaction(scope) as tx:

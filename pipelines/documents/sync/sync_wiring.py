@@ -1,6 +1,7 @@
 """Puts the parts of synchronised sources together from settings."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from cluster.state.db.postgres import Database
@@ -8,6 +9,7 @@ from cluster.state.vault import Vault
 from cluster.state.work.jobs import JobLedger
 from configs.sections import ReadSettings, Settings
 from configs.sections_sources import SourceSettings
+from pipelines.documents.sources.source_port import SourceBounds
 from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
 from pipelines.documents.sync.source_store import SourceStore
@@ -18,14 +20,18 @@ from pipelines.documents.sync.synced_documents import SyncedDocuments
 _SURVEY: Final = "survey"  # where what was fetched goes on, see `pipelines.documents.ingest.job_plan`
 
 
-def source_opener(sources: SourceSettings, read: ReadSettings, database: Database, vault: Vault) -> SourceOpener:
-    """Opens what settings allow."""
-    return SourceOpener(database, vault, read.nfs_base_path, EndpointGuard(sources.allow))
+def source_opener(
+    sources: SourceSettings, read: ReadSettings, database: Database, vault: Vault, state: Path
+) -> SourceOpener:
+    """Opens what settings allow; what sources can fetch again is kept below `state`."""
+    bounds = SourceBounds(sources.git_pack_bytes, sources.web_rate, sources.cache_bytes)
+    guard, cache = EndpointGuard(sources.allow), state / "sources"
+    return SourceOpener(database, vault, read.nfs_base_path, guard, cache=cache, bounds=bounds)
 
 
 def source_sync(settings: Settings, database: Database, vault: Vault, blobs: BlobStore) -> SourceSync:
     """What a worker's jobs synchronise with."""
-    opener = source_opener(settings.sources, settings.read, database, vault)
+    opener = source_opener(settings.sources, settings.read, database, vault, settings.state_dir)
     return build_sync(database, opener, blobs, settings.read, settings.sources, JobLedger(database))
 
 
