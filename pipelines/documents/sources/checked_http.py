@@ -3,6 +3,7 @@
 Whatever the name means a moment later (DNS rebinding), the connection goes where the check looked.
 """
 
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,6 +15,8 @@ from pipelines.documents.sources.source_port import SourceGround, SourceInvalid
 
 USER_AGENT: Final = "AOS"
 TIMEOUT: Final = httpx.Timeout(60, connect=15)
+CONNECTION: Final[Mapping[str, Any]] = {"timeout": TIMEOUT, "trust_env": False, "follow_redirects": False}
+"""Of every client here: no proxy of this process's environment connects in our place, and redirects are answers."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -55,6 +58,11 @@ def origin_of(url: str) -> str:
         return ""
     shown = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{shown}" + ("" if port in (None, _PORTS[parts.scheme]) else f":{port}")
+
+
+def tls_context() -> ssl.SSLContext:
+    """With the authorities that SSL_CERT_FILE and SSL_CERT_DIR name, if any; each client loads them once."""
+    return httpx.create_ssl_context()
 
 
 async def check_host_of(url: str, ground: SourceGround) -> CheckedHost:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote_from_bytes, urlsplit
 
 from dulwich.errors import NotGitRepository
-from dulwich.objects import Tree
+from dulwich.objects import Commit, Tree
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
@@ -176,14 +176,20 @@ class GitSource:
             items: list[SourceItem] = []
             notes: list[ListingFault] = []
             try:
-                for found in self._walk(self._repo, self._repo[self._head].tree):
-                    (items if isinstance(found, SourceItem) else notes).append(found)
+                for found in self._walk(self._repo):
+                    if isinstance(found, SourceItem):
+                        items.append(found)
+                    else:
+                        notes.append(found)
             except _BROKEN as error:
                 raise SourceRefused(f"the repository is damaged: {str(error)[:200]}") from error
             return items, notes
 
-    def _walk(self, repo: Repo, root: Any) -> Iterator[SourceItem | ListingFault]:
-        todo, seen = [(b"", root, 0)], 0
+    def _walk(self, repo: Repo) -> Iterator[SourceItem | ListingFault]:
+        commit = repo[self._head]
+        if not isinstance(commit, Commit):
+            raise ValueError("the branch names no commit")
+        todo, seen = [(b"", commit.tree, 0)], 0
         while todo:
             prefix, sha, depth = todo.pop()
             tree = repo[sha]
@@ -221,17 +227,13 @@ class GitSource:
                 self._fetch()
             if self._repo is not None and (found := _raw_blob(self._repo, item.version)) is not None:
                 return found
-            if self._repo is None or self._filter_of(item) is None:
+            if self._repo is None or not self._is_named(self._repo, item):
                 raise ItemGone(item.path)
             raise SourceRefused(f"{item.path}: the server leaves it out: it is too large")
 
-    def _filter_of(self, item: SourceItem) -> str | None:
-        """The item's blob by the newest tree; None where that has it no more, or another."""
-        repo = self._repo
-        if repo is None:
-            return None
-        walk = self._walk(repo, repo[self._head].tree)
-        return next((one.version for one in walk if isinstance(one, SourceItem) and _same(one, item)), None)
+    def _is_named(self, repo: Repo, item: SourceItem) -> bool:
+        """True where the newest tree still has this blob at this path."""
+        return any(isinstance(one, SourceItem) and _same(one, item) for one in self._walk(repo))
 
 
 def _same(one: SourceItem, item: SourceItem) -> bool:

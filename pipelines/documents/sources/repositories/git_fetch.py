@@ -16,7 +16,7 @@ from dulwich.objects import ObjectID
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 
-from pipelines.documents.sources.checked_http import TIMEOUT, CheckedHost
+from pipelines.documents.sources.checked_http import CONNECTION, CheckedHost, tls_context
 from pipelines.documents.sources.repositories.git_pack import PackDamaged, PackTooLarge, check_pack
 from pipelines.documents.sources.source_cache import CachePlace
 from pipelines.documents.sources.source_port import SourceAway, SourceRefused
@@ -159,7 +159,7 @@ class _GitHttp(AbstractHttpGitClient):
     def __init__(self, remote: GitRemote) -> None:
         super().__init__(remote.url, quiet=True)
         self._remote, self._left, self._end = remote, remote.most_bytes, time.monotonic() + _SECONDS
-        self._http = httpx.Client(timeout=TIMEOUT, trust_env=False, follow_redirects=False, auth=remote.auth)
+        self._http = httpx.Client(verify=tls_context(), auth=remote.auth, **CONNECTION)
 
     def __enter__(self) -> "_GitHttp":
         return self

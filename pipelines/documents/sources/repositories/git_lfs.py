@@ -5,11 +5,11 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
-from pipelines.documents.sources.checked_http import TIMEOUT, check_host_of
+from pipelines.documents.sources.checked_http import CONNECTION, check_host_of, tls_context
 from pipelines.documents.sources.repositories.git_fetch import classify_http_error
 from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceRefused
 
@@ -112,8 +112,7 @@ class LfsServer:
 
 
 def _client(auth: tuple[str, str] | None) -> httpx.AsyncClient:
-    options: dict[str, Any] = {} if auth is None else {"auth": auth}
-    return httpx.AsyncClient(timeout=TIMEOUT, trust_env=False, follow_redirects=False, **options)
+    return httpx.AsyncClient(auth=auth, verify=tls_context(), **CONNECTION)
 
 
 def _check_status(status: int, path: str) -> None:

@@ -33,6 +33,7 @@ from serve_apps.http.routes.sources.started_sync import start_sync
 router = APIRouter(route_class=GuardedRoute, tags=["sources"])
 
 TEST_SECONDS: Final = 15.0
+LOOK_SECONDS: Final = 12.0  # of these, for a listing that has begun
 TEST_ITEMS: Final = 10
 
 
@@ -174,9 +175,18 @@ async def remove_source(
 async def _look_at(opened: Source) -> Tested:
     paths: list[str] = []
     faults: list[str] = []
-    async for page in opened.list_changes(None):
-        paths += [item.path for item in page.items]
-        faults += [f"{one.path}: {one.why}" for one in page.faults]
-        if len(paths) > TEST_ITEMS:
-            break
-    return Tested(ok=not faults, paths=paths[:TEST_ITEMS], more=len(paths) > TEST_ITEMS, faults=faults[:TEST_ITEMS])
+    answered = cut = False
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            async for page in opened.list_changes(None):
+                answered = True
+                paths += [item.path for item in page.items]
+                faults += [f"{one.path}: {one.why}" for one in page.faults]
+                if len(paths) > TEST_ITEMS:
+                    break
+    except TimeoutError:
+        if not answered:
+            raise
+        cut = True  # one that takes its time, such as a site that is asked politely: what came is shown
+    more = cut or len(paths) > TEST_ITEMS
+    return Tested(ok=not faults, paths=paths[:TEST_ITEMS], more=more, faults=faults[:TEST_ITEMS])
