@@ -103,8 +103,7 @@ def build_app_dependencies(
     exporter = build_audit_exporter(settings.audit, base.database)
     governance = _governance_parts(settings, base, blobs)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
-    opener = source_opener(settings.sources, settings.read, base.database, vault, settings.state_dir)
-    sources = SourceParts.over(base.database, opener)
+    sources = SourceParts.over(base.database, source_opener(settings, base.database, vault))
     events = _event_parts(settings, base, blobs)
     classifying = ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC))
     # What goes on by itself in this process.

@@ -1,12 +1,14 @@
 """A real web site on loopback: pages with validators, redirects, robots.txt, sitemaps, and ways to be in trouble."""
 
 import hashlib
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 
 @dataclass
@@ -46,10 +48,16 @@ class WebServer:
 
 
 @contextmanager
-def web_server() -> Iterator[WebServer]:
+def web_server(certificate: Path | None = None) -> Iterator[WebServer]:
+    """`certificate`: with TLS; its key lies beside it."""
     site = WebServer()
     http = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"site": site}))
     site.url = f"http://127.0.0.1:{http.server_port}"
+    if certificate is not None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, certificate.with_suffix(".key"))
+        http.socket = tls.wrap_socket(http.socket, server_side=True, do_handshake_on_connect=False)
+        site.url = f"https://localhost:{http.server_port}"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

@@ -1,7 +1,6 @@
 """Puts the parts of synchronised sources together from settings."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from cluster.state.db.postgres import Database
@@ -20,18 +19,17 @@ from pipelines.documents.sync.synced_documents import SyncedDocuments
 _SURVEY: Final = "survey"  # where what was fetched goes on, see `pipelines.documents.ingest.job_plan`
 
 
-def source_opener(
-    sources: SourceSettings, read: ReadSettings, database: Database, vault: Vault, state: Path
-) -> SourceOpener:
-    """Opens what settings allow; what sources can fetch again is kept below `state`."""
-    bounds = SourceBounds(sources.git_pack_bytes, sources.web_rate, sources.cache_bytes)
-    guard, cache = EndpointGuard(sources.allow), state / "sources"
-    return SourceOpener(database, vault, read.nfs_base_path, guard, cache=cache, bounds=bounds)
+def source_opener(settings: Settings, database: Database, vault: Vault) -> SourceOpener:
+    """Opens what settings allow; what sources can fetch again is kept below the state folder."""
+    own, cache = settings.sources, settings.state_dir / "sources"
+    bounds = SourceBounds(own.git_pack_bytes, own.web_rate, own.cache_bytes)
+    guard = EndpointGuard(own.allow)
+    return SourceOpener(database, vault, settings.read.nfs_base_path, guard, cache=cache, bounds=bounds)
 
 
 def source_sync(settings: Settings, database: Database, vault: Vault, blobs: BlobStore) -> SourceSync:
     """What a worker's jobs synchronise with."""
-    opener = source_opener(settings.sources, settings.read, database, vault, settings.state_dir)
+    opener = source_opener(settings, database, vault)
     return build_sync(database, opener, blobs, settings.read, settings.sources, JobLedger(database))
 
 

@@ -55,6 +55,10 @@ def add_source(
     Example: aos sources add contracts folder --set path=contracts --every 60 --reader group:legal
 
     Example: aos sources add archive s3 --set bucket=archive --set endpoint=https://s3.lan --credential archive-key
+
+    Example: aos sources add handbook git --set url=https://git.example/handbook.git --set folder=docs --every 60
+
+    Example: aos sources add site web --set url=https://example.com/docs/ --every 1440
     """
     body: JSON = {"name": name, "kind": kind, "settings": _parse_pairs(setting), "credential": credential}
     body |= {"readers": reader or [], "group_names": _parse_pairs(group), "every_minutes": every}

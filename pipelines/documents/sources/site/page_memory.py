@@ -1,4 +1,4 @@
-"""What a crawl remembers of each URL until the next one: it is the source's cursor, so nothing depends on a disk."""
+"""Memory of a crawl: each URL with its validators, kept as the source's cursor, so that nothing depends on a disk."""
 
 import base64
 import json
