@@ -16,6 +16,9 @@ class SourceSettings(Section):
     `watch`: how folders are watched: `auto` asks the kernel for events and polls where a mount delivers none, `poll`
     polls everywhere, `off` leaves it to the period of each source. `watch_folders`: that one process watches at most;
     what is beyond is listed every `sweep_seconds`. `settle_seconds`: what was written less long ago is looked at twice.
+
+    `cache_bytes`: of copies below `state_dir` that sources can fetch again. `git_pack_bytes`: of what one fetch of a
+    repository may bring. `web_rate`: requests a second that a crawl may ask a site for; without a word it asks for 2.
     """
 
     allow: tuple[str, ...] = ()
@@ -25,3 +28,6 @@ class SourceSettings(Section):
     poll_seconds: float = Field(10.0, ge=0.1, le=3600)
     sweep_seconds: float = Field(300.0, ge=1, le=86_400)
     settle_seconds: float = Field(3.0, ge=0, le=60)
+    cache_bytes: int = Field(5 * 2**30, ge=1)
+    git_pack_bytes: int = Field(2**30, ge=1)
+    web_rate: float = Field(10, gt=0, le=1000)

@@ -140,7 +140,7 @@ def _storage_parts(settings: Settings, base: Container) -> dict[str, Any]:
     """Where bytes lie, and the sources that they come from by themselves."""
     room = DiskRoom(settings.state_dir / "blobs", settings.disk.free_bytes, settings.disk.free_percent)
     vault = vault_of(settings.models.vault_key, settings.state_dir)
-    opener = source_opener(settings.sources, settings.read, base.database, vault)
+    opener = source_opener(settings, base.database, vault)
     return {
         "blobs": open_blobs(settings, room),
         "part_store": open_parts(settings, room),

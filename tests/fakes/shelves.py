@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from cluster.basics.scope import Scope
@@ -18,6 +19,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
+    SourceBounds,
     SourceGround,
     SourceItem,
     SourceKind,
@@ -187,12 +189,18 @@ class SyncBench:
 
 
 def sync_bench(
-    ledger: Bench, scope: Scope, base: str | None, *kinds: SourceKind, allow: tuple[str, ...] = ()
+    ledger: Bench,
+    scope: Scope,
+    base: str | None,
+    *kinds: SourceKind,
+    allow: tuple[str, ...] = (),
+    cache: Path | None = None,
+    bounds: SourceBounds = SourceBounds(),
 ) -> SyncBench:
     """A bench whose workers synchronise sources of these kinds beside the product's own."""
     known = {**SOURCE_KINDS, **{kind.name: kind for kind in kinds}}
     vault = Vault([VaultKey(b"k" * 32)])
-    opener = SourceOpener(ledger.database, vault, base, EndpointGuard(allow), known)
+    opener = SourceOpener(ledger.database, vault, base, EndpointGuard(allow), known, cache, bounds)
     use_sync(ledger, opener)
     parts, time = SourceParts.over(ledger.database, opener), Clock()
     documents = SyncedDocuments(ledger.database)

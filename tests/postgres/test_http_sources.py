@@ -103,6 +103,7 @@ async def test_what_cannot_work_is_refused_before_it_is_stored(
     kinds = (await operator.get("/api/sources/kinds")).json()["items"]
     required = {one["name"]: one["required"] for one in kinds}
     assert (required["folder"], required["s3"]) == (["path"], ["bucket"])
+    assert required["git"] == required["web"] == ["url"]
 
 
 async def test_a_person_who_is_erased_is_no_reader_of_a_source_any_more(

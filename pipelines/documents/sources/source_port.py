@@ -83,6 +83,7 @@ class ListingPage:
 
     Attributes:
         removed: ids that the source says are gone, where it lists changes.
+        notes: what was passed over on purpose and people are told of; nothing of it is missing.
         cursor: from which the next listing goes on; counts where it stands on the last page.
         full: the pages together name everything there is, so that whatever they leave out is gone.
     """
@@ -92,6 +93,7 @@ class ListingPage:
     faults: Sequence[ListingFault] = ()
     cursor: str | None = None
     full: bool = True
+    notes: Sequence[ListingFault] = ()
 
 
 class Source(Protocol):
@@ -110,6 +112,21 @@ class Source(Protocol):
         """Give connections back."""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceBounds:
+    """Bounds that the operator sets.
+
+    Attributes:
+        git_pack_bytes: of what one fetch of a repository may bring.
+        web_rate: requests a second that a crawl may ask a site for.
+        cache_bytes: of everything that sources keep in their cache.
+    """
+
+    git_pack_bytes: int = 2**30
+    web_rate: float = 10.0
+    cache_bytes: int = 5 * 2**30
+
+
 async def _refuse_host(host: str, port: int) -> str:
     raise SourceInvalid(f"{host}:{port} cannot be reached from here")
 
@@ -123,20 +140,27 @@ class SourceGround:
         check_endpoint: gives the URL to use for an endpoint's; raises where that may not be connected to.
         check_host: gives the address to connect to for a host and a port; raises likewise.
         settle_seconds: a file that was written less long ago is looked at twice, so that none is read half.
+        cache: the folder below which sources may keep what they can fetch again; None: nothing outlives an opening.
     """
 
     base: Path | None
     check_endpoint: Callable[[str], Awaitable[str]]
     check_host: Callable[[str, int], Awaitable[str]] = _refuse_host
     settle_seconds: float = 0.0
+    cache: Path | None = None
+    bounds: SourceBounds = SourceBounds()
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOpening:
-    """What a source is opened with: its settings, and the opened fields of its credential."""
+    """What a source is opened with: its settings, and the opened fields of its credential.
+
+    `place`: its tenant and workspace; what one keeps in the cache is no other's.
+    """
 
     settings: Mapping[str, Any]
     secret: Mapping[str, str] = field(default_factory=dict, repr=False)
+    place: str = ""
 
 
 class OpenSource(Protocol):

@@ -50,6 +50,7 @@ class Listing:
     removed: Collection[str] = ()
     faults: Sequence[ListingFault] = ()
     full: bool = True
+    notes: Sequence[ListingFault] = ()
 
     @property
     def complete(self) -> bool:

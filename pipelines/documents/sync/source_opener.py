@@ -20,6 +20,7 @@ from pipelines.documents.sources.source_kinds import SOURCE_KINDS
 from pipelines.documents.sources.source_port import (
     Source,
     SourceAway,
+    SourceBounds,
     SourceGround,
     SourceInvalid,
     SourceKind,
@@ -100,11 +101,13 @@ class SourceOpener:
         guard: EndpointGuard = EndpointGuard(),
         kinds: Mapping[str, SourceKind] = SOURCE_KINDS,
         settle_seconds: float = 0.0,
+        cache: Path | None = None,
+        bounds: SourceBounds = SourceBounds(),
     ) -> None:
-        """`base`: the folder below which folders may be read, if any may; `settle_seconds` as in `SourceGround`."""
+        """`base`: the folder below which folders may be read, if any may; the others as in `SourceGround`."""
         self._db, self._vault, self._kinds = database, vault, kinds
         root = None if base is None else Path(base)
-        self._ground = SourceGround(root, guard.check, guard.check_host, settle_seconds)
+        self._ground = SourceGround(root, guard.check, guard.check_host, settle_seconds, cache, bounds)
         self._sql = load_queries(Path(__file__).with_name("source_store.sql"))
 
     @property
@@ -140,7 +143,8 @@ class SourceOpener:
             raise SourceInvalid(f"a source of kind {kind} takes no credential")
         secret = {} if credential is None else await self._open_credential(scope, credential)
         try:
-            return await known.open(SourceOpening(settings, secret), self._ground)
+            home = f"{scope.tenant}/{scope.workspace}"
+            return await known.open(SourceOpening(settings, secret, home), self._ground)
         except Unavailable as error:  # its name has no address now
             raise SourceAway(error.detail) from error
 

@@ -70,13 +70,21 @@ class SourceTrials:
         """Its first items. Raises what `SourceOpener.open` does, and Unavailable."""
         paths: list[str] = []
         faults: list[str] = []
-        async with self._opened(scope, kind, settings, credential) as opened, self._within(self._seconds):
-            async for page in opened.list_changes(None):
-                paths += [item.path for item in page.items]
-                faults += [f"{one.path}: {one.why}" for one in page.faults]
-                if len(paths) > SHOWN:
-                    break
-        return SourceTrial(tuple(paths[:SHOWN]), len(paths) > SHOWN, tuple(faults[:SHOWN]))
+        answered = is_cut = False
+        async with self._opened(scope, kind, settings, credential) as opened:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    async for page in opened.list_changes(None):
+                        answered = True
+                        paths += [item.path for item in page.items]
+                        faults += [f"{one.path}: {one.why}" for one in page.faults]
+                        if len(paths) > SHOWN:
+                            break
+            except TimeoutError as error:
+                if not answered:
+                    raise _no_answer(self._seconds) from error
+                is_cut = True  # one that takes its time, such as a site that is asked politely: what came is shown
+        return SourceTrial(tuple(paths[:SHOWN]), is_cut or len(paths) > SHOWN, tuple(faults[:SHOWN]))
 
     async def preview(
         self, scope: Scope, kind: str, settings: Mapping[str, Any], credential: str | None, rules: ReaderRules

@@ -72,19 +72,21 @@ class SyncPlanner:
         items: dict[str, SourceItem] = {}
         removed: list[str] = []
         faults: list[ListingFault] = []
+        notes: list[ListingFault] = []
         full, last = True, cursor
         async for page in opened.list_changes(cursor):
             for item in page.items:
                 items[item.id] = item
             removed += page.removed
             faults += page.faults[: max(0, FAULTS - len(faults))]
+            notes += page.notes[: max(0, FAULTS - len(notes))]
             full, last = page.full, page.cursor or last
             if len(items) > self._most_items:
                 raise TooLarge(
                     f"the source holds more than {self._most_items} items",
                     fix="Make a source of each part of it, or raise AOS_SOURCES_MOST_ITEMS.",
                 )
-        return Listing(list(items.values()), removed, faults, full), last
+        return Listing(list(items.values()), removed, faults, full, notes), last
 
     async def _carry(
         self,
@@ -134,9 +136,10 @@ def describe_plan(plan: SyncPlan, listing: Listing) -> dict[str, Any]:
         "removed": [one.path for one in plan.removals if one.is_here],
         "waiting": [one.path for one in plan.waiting],
         "faults": [f"{one.path}: {one.why}" for one in listing.faults],
+        "passed": [f"{one.path}: {one.why}" for one in listing.notes],
     }
     return {
-        "counts": {**plan.counts, "faults": len(listing.faults)},
+        "counts": {**plan.counts, "faults": len(listing.faults), "passed": len(listing.notes)},
         "reason": plan.reason,
         "samples": {name: paths[:SAMPLES] for name, paths in sorts.items() if paths},
     }

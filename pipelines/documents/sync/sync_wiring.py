@@ -8,6 +8,7 @@ from cluster.state.vault import Vault
 from cluster.state.work.jobs import JobLedger
 from configs.sections import ReadSettings, Settings
 from configs.sections_sources import SourceSettings
+from pipelines.documents.sources.source_port import SourceBounds
 from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
 from pipelines.documents.sync.source_store import SourceStore
@@ -18,15 +19,17 @@ from pipelines.documents.sync.synced_documents import SyncedDocuments
 _SURVEY: Final = "survey"  # where what was fetched goes on, see `pipelines.documents.ingest.job_plan`
 
 
-def source_opener(sources: SourceSettings, read: ReadSettings, database: Database, vault: Vault) -> SourceOpener:
-    """Opens what settings allow."""
-    guard = EndpointGuard(sources.allow)
-    return SourceOpener(database, vault, read.nfs_base_path, guard, settle_seconds=sources.settle_seconds)
+def source_opener(settings: Settings, database: Database, vault: Vault) -> SourceOpener:
+    """Opens what settings allow; what sources can fetch again is kept below the state folder."""
+    own, base, cache = settings.sources, settings.read.nfs_base_path, settings.state_dir / "sources"
+    bounds = SourceBounds(own.git_pack_bytes, own.web_rate, own.cache_bytes)
+    guard = EndpointGuard(own.allow)
+    return SourceOpener(database, vault, base, guard, settle_seconds=own.settle_seconds, cache=cache, bounds=bounds)
 
 
 def source_sync(settings: Settings, database: Database, vault: Vault, blobs: BlobStore) -> SourceSync:
     """What a worker's jobs synchronise with."""
-    opener = source_opener(settings.sources, settings.read, database, vault)
+    opener = source_opener(settings, database, vault)
     return build_sync(database, opener, blobs, settings.read, settings.sources, JobLedger(database))
 
 

@@ -76,6 +76,10 @@ def add_source(
     Example: aos sources add contracts folder --set path=contracts --dry-run
 
     Example: aos sources add archive s3 --set bucket=archive --set endpoint=https://s3.lan --credential archive-key
+
+    Example: aos sources add handbook git --set url=https://git.example/handbook.git --set folder=docs --every 60
+
+    Example: aos sources add site web --set url=https://example.com/docs/ --every 1440
     """
     body: JSON = {"kind": kind, "settings": parse_pairs(setting), "credential": credential}
     body |= {"readers": reader or [], "group_names": parse_pairs(group)}
