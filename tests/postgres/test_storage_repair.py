@@ -85,7 +85,7 @@ async def repair(
     now = datetime.now(UTC) + later
     with httpx.Client() as client:
         places, _ = places_of(settings, pool, client, now)
-        return await repair_storage(places, limit_of(settings, now, 24), apply=apply)
+        return await repair_storage(places, limit_of(settings.uploads, now, 24), apply=apply)
 
 
 def plant(path: Path, *, old: bool = True, text: bytes = b"12345") -> Path:
@@ -169,7 +169,7 @@ async def test_what_is_used_again_meanwhile_stays(tmp_path: Path, pool: Database
     inside = tmp_path / "blobs" / home.tenant / home.workspace
     plant(inside / "staging" / "dead" / "member")
     settings, now = settings_of(tmp_path), datetime.now(UTC)
-    limit = limit_of(settings, now, 24)
+    limit = limit_of(settings.uploads, now, 24)
     with httpx.Client() as client:
         places, _ = places_of(settings, pool, client, now)
     for place in places:
@@ -177,7 +177,7 @@ async def test_what_is_used_again_meanwhile_stays(tmp_path: Path, pool: Database
             plant(inside / "staging" / "dead" / "more", old=False)
             assert not await place.remove(one, limit)
     assert (inside / "staging" / "dead" / "member").exists()
-    assert limit_of(settings, now, 0) == now - timedelta(seconds=settings.uploads.session_seconds)
+    assert limit_of(settings.uploads, now, 0) == now - timedelta(seconds=settings.uploads.session_seconds)
 
 
 CUT = """

@@ -18,13 +18,13 @@ from pipelines.documents.repair.storage_repair import RepairReport, limit_of, pl
 
 async def run_repair(hours: float, *, apply: bool) -> RepairReport:
     """By the settings of this machine. Raises Unavailable: Postgres, which knows what is somebody's, is away."""
-    settings, now = load_where_possible(), datetime.now(UTC)
-    database = Database(embedded.postgres_endpoints(settings)[0], size=1, timeout=10)
+    configured, now = load_where_possible(), datetime.now(UTC)  # of this run alone: no worker reads them
+    database = Database(embedded.postgres_endpoints(configured)[0], size=1, timeout=10)
     await database.open()
     try:
         with httpx.Client() as client:
-            places, notes = places_of(settings, database, client, now)
-            report = await repair_storage(places, limit_of(settings, now, hours), apply=apply)
+            places, notes = places_of(configured, database, client, now)
+            report = await repair_storage(places, limit_of(configured.uploads, now, hours), apply=apply)
     finally:
         await database.close()
     return replace(report, notes=notes)

@@ -13,6 +13,7 @@ from cluster.state.db.postgres import Database
 from cluster.state.objects.bucket import Bucket
 from cluster.state.objects.multipart_uploads import MultipartUploads
 from configs.sections import Settings
+from configs.sections_blobs import UploadSettings
 from pipelines.documents.repair.bucket_orphans import StagedObjects, UnendedUploads, objects_below
 from pipelines.documents.repair.folder_orphans import CachedCopies, StagedFolders, UnfinishedFiles, folder_facts
 from pipelines.documents.repair.orphan import Orphan, OrphanKind, OrphanPlace
@@ -88,9 +89,9 @@ def places_of(
     return [*places, UnendedUploads(MultipartUploads(settings.blobs, client))], []
 
 
-def limit_of(settings: Settings, now: datetime, hours: float) -> datetime:
+def limit_of(uploads: UploadSettings, now: datetime, hours: float) -> datetime:
     """The moment before which something is old enough: never within the time that an upload may pause."""
-    return now - max(timedelta(hours=hours), timedelta(seconds=settings.uploads.session_seconds))
+    return now - max(timedelta(hours=hours), timedelta(seconds=uploads.session_seconds))
 
 
 def _folder_parts(folder: Path) -> tuple[int, datetime] | None:

@@ -10,7 +10,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
 import httpx
 
-from pipelines.documents.sources.dav.dav_client import DavClient, DavLogin, FolderListing, FolderUnlisted
+from pipelines.documents.sources.dav.dav_client import CollectionListing, CollectionUnlisted, DavClient, DavLogin
 from pipelines.documents.sources.dav.dav_snapshot import FolderState, Snapshot, snapshot_from
 from pipelines.documents.sources.dav.multistatus import HrefRefused, Response, segments_of
 from pipelines.documents.sources.housekeeping import housekeeping_kind
@@ -101,7 +101,7 @@ class WebDavSource:
                 yield ListingPage(items=state.items)
             listings = await self._list(asked)
             for visit, listing in zip(asked, listings, strict=True):
-                if isinstance(listing, FolderUnlisted):
+                if isinstance(listing, CollectionUnlisted):
                     yield ListingPage(faults=[ListingFault(_path_of(visit.names), str(listing))])
                     continue
                 if not visit.names:
@@ -139,7 +139,7 @@ class WebDavSource:
         state = before.folders.get(_path_of(visit.names))
         return state is not None and state.etag == visit.etag
 
-    async def _list(self, visits: list[Visit]) -> list[FolderListing | FolderUnlisted]:
+    async def _list(self, visits: list[Visit]) -> list[CollectionListing | CollectionUnlisted]:
         try:
             async with asyncio.TaskGroup() as tasks:
                 started = [tasks.create_task(self._list_one(visit)) for visit in visits]
@@ -147,14 +147,14 @@ class WebDavSource:
             raise group.exceptions[0] from None
         return [task.result() for task in started]
 
-    async def _list_one(self, visit: Visit) -> FolderListing | FolderUnlisted:
+    async def _list_one(self, visit: Visit) -> CollectionListing | CollectionUnlisted:
         try:
             if len(visit.names) > DEEPEST:
-                raise FolderUnlisted(f"it lies more than {DEEPEST} folders deep")
+                raise CollectionUnlisted(f"it lies more than {DEEPEST} folders deep")
             listing = await self._client.list_folder((*self._root, *visit.names))
             if not (listing.itself.known and listing.itself.is_folder):
-                raise FolderUnlisted("it is no folder")
-        except FolderUnlisted as error:
+                raise CollectionUnlisted("it is no folder")
+        except CollectionUnlisted as error:
             if visit.names:
                 return error
             if error.broken:
@@ -162,7 +162,7 @@ class WebDavSource:
             raise SourceRefused(f"the folder: {error}") from error
         return listing
 
-    def _page_of(self, visit: Visit, listing: FolderListing) -> tuple[ListingPage, list[Visit]]:
+    def _page_of(self, visit: Visit, listing: CollectionListing) -> tuple[ListingPage, list[Visit]]:
         items: list[SourceItem] = []
         below: list[Visit] = []
         faults = [ListingFault(_path_of(visit.names), why) for why in listing.refused]

@@ -34,7 +34,7 @@ _BUSY: Final = (429, 503)
 _RANGE: Final = re.compile(r"bytes (\d+)-")
 
 
-class FolderUnlisted(Exception):
+class CollectionUnlisted(Exception):
     """This folder could not be listed; the server answers, and others may be. `broken`: the fault is the server's."""
 
     def __init__(self, why: str, *, broken: bool = False) -> None:
@@ -43,7 +43,7 @@ class FolderUnlisted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FolderListing:
+class CollectionListing:
     """A folder itself, and what is in it by name; `refused` says why parts of it are missing."""
 
     itself: Response
@@ -89,8 +89,8 @@ class DavClient:
         """Close connections."""
         await self._http.aclose()
 
-    async def list_folder(self, segments: Sequence[str]) -> FolderListing:
-        """One level. Raises FolderUnlisted, SourceRefused, SourceAway."""
+    async def list_folder(self, segments: Sequence[str]) -> CollectionListing:
+        """One level. Raises CollectionUnlisted, SourceRefused, SourceAway."""
         headers = {"Depth": "1", "Content-Type": "application/xml; charset=utf-8"}
         path = path_of_segments(segments, folder=True)
         try:
@@ -101,11 +101,11 @@ class DavClient:
                 _check_listed(answer)
                 return await self._collect(answer, segments_of(where))
         except TimeoutError as error:
-            raise FolderUnlisted("its listing does not end", broken=True) from error
+            raise CollectionUnlisted("its listing does not end", broken=True) from error
         except (BrokenAnswer, HrefRefused) as error:
-            raise FolderUnlisted(str(error), broken=True) from error
+            raise CollectionUnlisted(str(error), broken=True) from error
 
-    async def _collect(self, answer: httpx.Response, folder: Sequence[str]) -> FolderListing:
+    async def _collect(self, answer: httpx.Response, folder: Sequence[str]) -> CollectionListing:
         parser, size, itself = MultistatusParser(), 0, None
         entries: dict[str, Response] = {}
         refused: list[str] = []
@@ -131,7 +131,7 @@ class DavClient:
         take(parser.close())
         if itself is None:
             raise BrokenAnswer("its listing does not name the folder itself")
-        return FolderListing(itself, entries, refused[:10])
+        return CollectionListing(itself, entries, refused[:10])
 
     async def read(
         self, segments: Sequence[str], headers: Mapping[str, str], start: int, length: int | None
@@ -232,7 +232,7 @@ def _check_listed(answer: httpx.Response) -> None:
         405: "it is no folder of WebDAV (405)",
         501: "it is no folder of WebDAV (501)",
     }
-    raise FolderUnlisted(why.get(code, f"the server answers {code}"), broken=code >= 500 and code not in why)
+    raise CollectionUnlisted(why.get(code, f"the server answers {code}"), broken=code >= 500 and code not in why)
 
 
 def _check_read(answer: httpx.Response, wanted: str | None) -> None:
