@@ -200,7 +200,7 @@ def sync_bench(
     """A bench whose workers synchronise sources of these kinds beside the product's own."""
     known = {**SOURCE_KINDS, **{kind.name: kind for kind in kinds}}
     vault = Vault([VaultKey(b"k" * 32)])
-    opener = SourceOpener(ledger.database, vault, base, EndpointGuard(allow), known, cache, bounds)
+    opener = SourceOpener(ledger.database, vault, base, EndpointGuard(allow), known, cache=cache, bounds=bounds)
     use_sync(ledger, opener)
     parts, time = SourceParts.over(ledger.database, opener), Clock()
     documents = SyncedDocuments(ledger.database)

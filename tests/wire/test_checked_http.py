@@ -20,7 +20,9 @@ def ground(tmp_path: Path) -> SourceGround:
         return ["127.0.0.1"]
 
     guard = EndpointGuard(("127.0.0.0/8",), find)
-    return SourceGround(None, guard.check, guard.check_host, tmp_path / "cache", SourceBounds(web_rate=1000))
+    return SourceGround(
+        None, guard.check, guard.check_host, cache=tmp_path / "cache", bounds=SourceBounds(web_rate=1000)
+    )
 
 
 async def listed(source: Source) -> list[str]:

@@ -107,7 +107,9 @@ class SourceOpener:
         """`base`: the folder below which folders may be read, if any may; the others as in `SourceGround`."""
         self._db, self._vault, self._kinds = database, vault, kinds
         root = None if base is None else Path(base)
-        self._ground = SourceGround(root, guard.check, guard.check_host, settle_seconds, cache, bounds)
+        self._ground = SourceGround(
+            root, guard.check, guard.check_host, settle_seconds=settle_seconds, cache=cache, bounds=bounds
+        )
         self._sql = load_queries(Path(__file__).with_name("source_store.sql"))
 
     @property
