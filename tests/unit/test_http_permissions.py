@@ -171,8 +171,6 @@ EXPECTED = {
         GET /api/webhooks/{webhook_id}/deliveries
         POST /api/webhooks/{webhook_id}/replay
         POST /api/webhooks/{webhook_id}/ping
-        POST /api/documents/register-path
-        DELETE /api/documents/registered-paths/{source_id}
         POST /api/sources
         POST /api/sources/test
         POST /api/sources/dry-run
@@ -335,6 +333,8 @@ EXPECTED = {
         GET /api/golden-runs/{golden_run_id}/compare/{baseline_id}
         POST /api/golden-runs/{golden_run_id}/resume
         POST /api/golden-runs/{golden_run_id}/cancel
+        POST /api/documents/register-path
+        DELETE /api/documents/registered-paths/{source_id}
         GET /api/documents/registered-paths
         GET /api/sources
         GET /api/sources/kinds

@@ -9,7 +9,7 @@ from cluster.basics.errors import Invalid, NotFound
 from pipelines.documents.sync.registered_paths import FOLDER, PathRegistrar, relative_path
 from pipelines.documents.sync.source_store import NewSource
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
-from serve_apps.http.auth.permissions import ADMINISTER, OPERATE
+from serve_apps.http.auth.permissions import OPERATE
 from serve_apps.http.fields import Limit, Skip
 from serve_apps.http.routes.documents.uploads import check_readers, named_groups
 from serve_apps.http.routes.scans.scan_paths import base_of, resolve_scan_path
@@ -19,7 +19,7 @@ from serve_apps.http.routes.sources.started_sync import WhatBecomes, remove
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 
-@router.post("/api/documents/register-path", status_code=201, dependencies=[ADMINISTER])
+@router.post("/api/documents/register-path", status_code=201, dependencies=[OPERATE])
 async def register_path(body: PathRegistration, me: Me, parts: Its, response: Response) -> RegisteredPath:
     """Let the files of a folder be documents from now on, and follow what becomes of them; they stay where they are.
 
@@ -63,7 +63,7 @@ async def registered_paths(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 10
     return RegisteredPaths(items=[RegisteredPath.of(row) for row in rows], total=total)
 
 
-@router.delete("/api/documents/registered-paths/{source_id}", dependencies=[ADMINISTER])
+@router.delete("/api/documents/registered-paths/{source_id}", dependencies=[OPERATE])
 async def remove_registered_path(
     source_id: UUID, me: Me, parts: Its, response: Response, documents: WhatBecomes = "keep"
 ) -> Removed:
