@@ -164,13 +164,17 @@ class Bench:
             return (await self.jobs.enqueue(tx, scope, kind, lane, payload)).job
 
     async def claim(self, owner: str = "worker-1", lane: JobLane = JobLane.BULK, lease: float = 60) -> ClaimedJob:
-        job = await self.jobs.claim(owner, lane, lease)
-        if job is None and lane is JobLane.BULK:  # a sync begins in a lane of its own, and may go on among uploads
-            job = await self.jobs.claim(owner, JobLane.SYNC, lease) or await self.jobs.claim(
-                owner, JobLane.SMALL, lease
-            )
+        job = await self.next_job(owner, lane, lease)
         assert job is not None
         return job
+
+    async def next_job(self, owner: str, lane: JobLane = JobLane.BULK, lease: float = 60) -> ClaimedJob | None:
+        """The next of a lane; where that is bulk also of those that a sync begins in, and a small one goes on in."""
+        others = (JobLane.SYNC, JobLane.SMALL) if lane is JobLane.BULK else ()
+        for one in (lane, *others):
+            if (job := await self.jobs.claim(owner, one, lease)) is not None:
+                return job
+        return None
 
     async def run(
         self, lane: JobLane = JobLane.BULK, stopped: Callable[[], bool] = lambda: False, owner: str = "worker-1"

@@ -12,7 +12,6 @@ from typing import Any
 
 from cluster.state.db.postgres import Database
 from cluster.state.vault import Vault, VaultKey
-from cluster.state.work.jobs import JobLane
 from configs.sections_sources import SourceSettings
 from pipelines.documents.sync.folder_watch import WatchPace
 from pipelines.documents.sync.source_opener import SourceOpener
@@ -72,7 +71,7 @@ class WatchedBench:
     async def work(self) -> int:
         """Do the syncs that wait, each to its end; how many."""
         done = 0
-        while (job := await self.sources.ledger.jobs.claim("worker", JobLane.BULK, 60)) is not None:
+        while (job := await self.sources.ledger.next_job("worker")) is not None:
             await self.sources.ledger.finish(job, self.sources.ledger.runner())
             done += 1
         return done
