@@ -15,11 +15,13 @@ from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role
 from cluster.state.limits.limiter import Limiter
 from cluster.state.metrics_store import MetricsStore
+from cluster.state.work.jobs import JobLane
 from configs.sections_blobs import UploadSettings
 from configs.sections_limits import LimitSettings
 from pipelines.documents.store.blobs import FolderBlobs, Location
 from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 from tests.fakes.http import Api, Clock, Office, make_parts, serve
+from tests.fakes.ledger import Bench
 from tests.postgres.test_tus import TEXT as FERRY
 from tests.postgres.test_tus import append, create, offset_of
 from tests.postgres.test_uploads import PART, TEXT, begin, complete, kept, parts_kept, pieces, send_all, status, sweeper
@@ -138,11 +140,12 @@ async def test_a_claim_is_kept_while_storage_is_slow_to_end_the_whole(
 
 
 async def test_a_whole_of_what_was_there_already_is_swept_where_its_process_ended(
-    api: Api, client: httpx.AsyncClient, clock: Clock, tmp_path: Path, office: Office
+    api: Api, client: httpx.AsyncClient, worker: Bench, clock: Clock, tmp_path: Path, office: Office
 ) -> None:
     first = await begin(client)
     await send_all(client, first)
     assert (await complete(client, first)).status_code == 202
+    await worker.run(JobLane.SMALL)
     again = await begin(client, name="again.txt")
     await send_all(client, again)
     assert (await complete(client, again)).json()["status"] == "duplicate"
