@@ -180,7 +180,12 @@ def doctor(
     ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="With --repair: remove them, too.")] = False,
     hours: Annotated[
-        float, typer.Option("--older-than", min=1, help="With --repair: hours since somebody wrote to it.")
+        float,
+        typer.Option(
+            "--older-than",
+            min=1,
+            help="With --repair: hours since somebody wrote to it; at least as long as uploads may pause (three days).",
+        ),
     ] = 24,
     as_json: AsJson = False,
 ) -> None:
@@ -192,7 +197,7 @@ def doctor(
     left in a bucket, unused copies. Nothing is removed without --apply. Exit 0 nothing is left, 3 orphans were found,
     1 something could not be looked at.
 
-    Example: aos doctor --repair --older-than 48 --apply
+    Example: aos doctor --repair --older-than 96 --apply
     """
     if repair:
         from cluster import doctor_repair

@@ -88,7 +88,7 @@ _LIVE_GATEWAY: Mapping[str, tuple[str, ...]] = {
     "schedules": ("poll_seconds", "at_once", "seconds"),
     "academy": ("pass_mark", "questions_at_once"),
     "models": ("connect_seconds", "probe_seconds"),
-    "uploads": ("part_bytes", "max_bytes", "session_seconds", "sessions", "sweep_seconds"),
+    "uploads": ("part_bytes", "max_bytes", "session_seconds", "sessions", "sweep_seconds", "renew_seconds"),
     "http": ("max_upload_bytes", "max_body_bytes", "search_seconds", "ask_seconds"),
 }  # fmt: skip
 LIVE: Mapping[str, tuple[Part, ...]] = {"log_level": (Part.GATEWAY, Part.WORKER)} | {

@@ -42,12 +42,15 @@ class UploadSettings(Section):
     """Uploads in parts, which go on after a cut.
 
     `part_bytes`: of one part; of a file with more than 10,000 of these they are larger. `max_bytes`: of a file.
-    `session_seconds`: an upload is forgotten when nothing came for so long; signed addresses are good for as long.
-    `sessions`: so many at a time for one person. `sweep_seconds`: between two looks for what has run out.
+    `session_seconds`: an upload is forgotten when nothing came for so long; signed addresses are good for an hour at
+    most, and signed anew when they are asked for. `sessions`: so many at a time for one person. `sweep_seconds`:
+    between two looks for what has run out. `renew_seconds`: whoever puts a file together says so often that they are
+    still at it; after two minutes of silence others may.
     """
 
     part_bytes: int = Field(5 * 2**20, ge=1)
     max_bytes: int = Field(100 * 2**30, ge=1)
-    session_seconds: int = Field(3600, ge=1, le=7 * 86_400)
+    session_seconds: int = Field(3 * 86_400, ge=1, le=7 * 86_400)
     sessions: int = Field(20, ge=1)
     sweep_seconds: float = Field(60, gt=0)
+    renew_seconds: float = Field(20, gt=0, le=60)

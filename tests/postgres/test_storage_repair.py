@@ -218,7 +218,7 @@ async def test_orphans_in_a_bucket_are_found_and_removed_and_nothing_else(
     settings = settings_of(tmp_path, storage)
     assert (await repair(settings, pool, apply=True)).orphans == [], "all of it is young: it may be somebody's"
 
-    found = await repair(settings, pool, later=2 * DAY)
+    found = await repair(settings, pool, later=4 * DAY)
     assert {(one.kind, one.place) for one in found.orphans} == {
         (OrphanKind.UPLOAD_PARTS, gone),
         (OrphanKind.STAGED_FOLDER, f"{inside}/staging/dead"),
@@ -226,7 +226,7 @@ async def test_orphans_in_a_bucket_are_found_and_removed_and_nothing_else(
     }
     sizes = {one.kind: one.size for one in found.orphans}
     assert (sizes[OrphanKind.UPLOAD_PARTS], sizes[OrphanKind.MULTIPART_UPLOAD]) == (10, left.size)
-    done = await repair(settings, pool, later=2 * DAY, apply=True)
+    done = await repair(settings, pool, later=4 * DAY, apply=True)
     assert (done.removed, done.failed) == (3, [])
     assert sorted(one.key for one in bucket.below()) == sorted(kept)
     with httpx.Client() as client:

@@ -130,16 +130,21 @@ class Limiter:
             self.over.pop(next(iter(self.over)))
 
     async def require_left(
-        self, caller: LimitedCaller, scope: Scope, resource: LimitedResource, amount: int = 0
+        self,
+        caller: LimitedCaller,
+        scope: Scope,
+        resource: LimitedResource,
+        amount: int = 0,
+        tx: Transaction | None = None,
     ) -> LimitState | None:
         """Look whether something metered is left in this period, and `amount` of it where that is known before.
 
         Raises RateLimited: it is used up, or would be.
         """
-        rule = await self.rule(caller, resource)
+        rule = await self.rule(caller, resource, tx)
         if rule is None:
             return None
-        used = await self.usage.used(scope, rule)
+        used = await self.usage.used(scope, rule, tx)
         reset = self._period_left(rule)
         if used + amount > rule.amount or used >= rule.amount:
             raise self.refusal(rule, reset)

@@ -1,30 +1,50 @@
 // Large files go in pieces by tus 1.0: what was sent stays sent, after a pause, a cut or a reload of the page.
 // They outlive this element, as the page draws itself again while they are on their way.
 const path = "/console/uploads";
-const PIECE = 4 * 2 ** 20, AT_ONCE = 2, LONGEST_WAIT = 30, MOST_TRIES = 40, KEPT_DAYS = 30;
-const place = document.querySelector("[data-workspace]")?.dataset.workspace ?? "";
+const PIECE = 4 * 2 ** 20, AT_ONCE = 2, LONGEST_WAIT = 30, MOST_TRIES = 40, MOST_PIECES = 10000, KEPT_DAYS = 30;
+const place = () => document.querySelector("[data-workspace]")?.dataset.workspace ?? "";
 const stored = "aos-upload:";
 const root = element;
 const shared = (window.aosUploads ??= { all: [], draw: () => {}, say: () => {}, heard: false });
 
 // What tells a file from others, without its name: a browser may be shared. By cyrb53, as crypto.subtle needs https.
 function fingerprint(file) {
-  const text = [place, file.name, file.size, file.lastModified, file.type].join("\n");
+  const text = [place(), file.name, file.size, file.lastModified, file.type].join("\n");
+  return mixed(Array.from(text, (one) => one.codePointAt(0))) + "-" + file.size.toString(36);
+}
+
+function mixed(codes) {
   let a = 0xdeadbeef, b = 0x41c6ce57;
-  for (let n = 0; n < text.length; n++) {
-    const code = text.charCodeAt(n);
+  for (const code of codes) {
     a = Math.imul(a ^ code, 2654435761);
     b = Math.imul(b ^ code, 1597334677);
   }
   a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
   b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
-  return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36) + "-" + file.size.toString(36);
+  return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36);
+}
+
+// A copy may have name, size and time of another file: what an upload began with has to be there before it goes on.
+async function beginning(file) {
+  const bytes = await read(file.slice(0, PIECE));
+  if (!globalThis.crypto?.subtle) return mixed(new Uint8Array(bytes));
+  return base64(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}
+
+async function read(piece) {
+  try {
+    return await piece.arrayBuffer();
+  } catch {
+    throw new Refused("The file cannot be read any more. Was it moved or changed? Choose it again.");
+  }
 }
 
 // A browser may keep nothing (private windows, full storage): then an upload goes on until the page is left.
 const memory = {
-  find(key) { try { return JSON.parse(localStorage.getItem(stored + key))?.id ?? null; } catch { return null; } },
-  keep(key, id) { try { localStorage.setItem(stored + key, JSON.stringify({ id, at: Date.now() })); } catch { return; } },
+  find(key) { try { return JSON.parse(localStorage.getItem(stored + key)) ?? {}; } catch { return {}; } },
+  keep(key, id, first) {
+    try { localStorage.setItem(stored + key, JSON.stringify({ id, first, at: Date.now() })); } catch { return; }
+  },
   drop(key) { try { localStorage.removeItem(stored + key); } catch { return; } },
   entries() {
     const found = new Map();
@@ -68,7 +88,7 @@ async function ask(method, address, headers = {}, body = undefined, signal = und
 
 async function checksum(piece) {
   if (!globalThis.crypto?.subtle) return {};
-  return { "Upload-Checksum": "sha256 " + base64(new Uint8Array(await crypto.subtle.digest("SHA-256", await piece.arrayBuffer()))) };
+  return { "Upload-Checksum": "sha256 " + base64(new Uint8Array(await crypto.subtle.digest("SHA-256", await read(piece)))) };
 }
 
 class Upload {
@@ -77,7 +97,9 @@ class Upload {
     this.name = file.name;
     this.size = file.size;
     this.key = fingerprint(file);
-    this.id = memory.find(this.key);
+    const known = memory.find(this.key);
+    this.id = known.id ?? null;
+    this.first = known.first ?? null;
     this.offset = 0;
     this.state = "waiting";
     this.note = "";
@@ -104,6 +126,9 @@ class Upload {
   }
 
   async begin() {
+    const first = await beginning(this.file);
+    if (this.id && this.first !== first) this.forget();  // another file's, which stays unfinished
+    this.first = first;
     if (this.id) {
       const answer = await ask("HEAD", path + "/" + this.id, {}, undefined, this.cut.signal);
       if (answer.ok) return this.learn(answer);
@@ -117,17 +142,12 @@ class Upload {
     if (!answer.ok) throw new Away("The server answered " + answer.status + ".");
     this.id = answer.headers.get("Location").split("/").pop();
     this.offset = 0;
-    memory.keep(this.key, this.id);
+    memory.keep(this.key, this.id, first);
   }
 
   async piece() {
-    const bytes = this.file.slice(this.offset, this.offset + PIECE);
-    let sum;
-    try {
-      sum = await checksum(bytes);
-    } catch {
-      throw new Refused("The file cannot be read any more. Was it moved or changed? Choose it again.");
-    }
+    const bytes = this.file.slice(this.offset, this.offset + Math.max(PIECE, Math.ceil(this.size / MOST_PIECES)));
+    const sum = await checksum(bytes);
     const headers = { "Content-Type": "application/offset+octet-stream", "Upload-Offset": String(this.offset), ...sum };
     const answer = await ask("PATCH", path + "/" + this.id, headers, bytes, this.cut.signal);
     if (!answer.ok) throw new Away("It stands elsewhere by now.");  // 404, 409, 410, 460: begin() asks where
@@ -159,7 +179,7 @@ class Upload {
   }
 
   enter(state, note = "") {
-    const said = { paused: " is paused.", sent: " is sent.", failed: " was not sent. " + note };
+    const said = { paused: note ? ": " + note : " is paused.", sent: " is sent.", failed: " was not sent. " + note };
     this.state = state;
     this.note = note;
     if (said[state]) shared.say(this.name + said[state]);
@@ -185,13 +205,12 @@ class Upload {
   }
 
   async remove() {
-    const id = this.id, sent = this.state === "sent";
-    if (!sent) this.stop("removed");
-    shared.all = shared.all.filter((one) => one !== this);
-    shared.draw();
-    if (sent || !id) return;
-    memory.drop(this.key);
-    await ask("DELETE", path + "/" + id).catch(() => null);  // what is left there runs out by itself
+    const sent = this.state === "sent";
+    if (!sent) this.stop("discarding");
+    const kept = sent || !this.id ? null : await discard(this.id);
+    if (kept) return this.enter("paused", kept);
+    if (!sent) memory.drop(this.key);
+    leave(this);
   }
 }
 
@@ -206,11 +225,29 @@ class Unfinished {
   }
 
   async remove() {
-    shared.all = shared.all.filter((one) => one !== this);
-    shared.draw();
+    const kept = await discard(this.id);
+    if (kept) {
+      this.note = kept;
+      shared.say(this.name + ": " + kept);
+      return shared.draw();
+    }
     if (this.key) memory.drop(this.key);
-    await ask("DELETE", path + "/" + this.id).catch(() => null);
+    leave(this);
   }
+}
+
+// Why it is still there, if it is. What is left there for another reason runs out by itself.
+async function discard(id) {
+  const answer = await ask("DELETE", path + "/" + id).catch(() => null);
+  if (answer?.status !== 409) return "";
+  const told = await answer.json().catch(() => ({}));
+  if (told.code === "upload_busy") return "It was not discarded: the file is being put together, and is a document then.";
+  return [told.title, told.detail, told.fix].filter(Boolean).join(" ") || "It was not discarded.";
+}
+
+function leave(one) {
+  shared.all = shared.all.filter((other) => other !== one);
+  shared.draw();
 }
 
 function next() {
@@ -261,6 +298,7 @@ const link = (said, href) => made("a", { href, textContent: said });
 
 function buttons(one) {
   const found = [];
+  if (one.state === "discarding") return found;
   if (["sending", "waiting"].includes(one.state)) found.push(button("Pause", one.name, () => one.stop("paused")));
   if (one.state === "paused") found.push(button("Resume", one.name, () => one.again()));
   if (one.state === "failed") found.push(button("Retry", one.name, () => one.again()));
@@ -288,7 +326,7 @@ function row(one) {
     fresh.dataset.state = one.state;
     one.row?.replaceWith(fresh);
     one.row = fresh;
-    if (held) fresh.querySelector("button").focus();
+    if (held) fresh.querySelector("button")?.focus();
   }
   one.row.querySelector("progress").value = one.state === "sent" ? one.size : one.offset;
   const said = words(one), before = one.row.dataset.said, now = said.map((part) => part.href ?? part).join("");

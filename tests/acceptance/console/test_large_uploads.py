@@ -42,13 +42,16 @@ class Line:
     """The line to the console's uploads, which takes so many pieces and then is cut."""
 
     def __init__(self, page: Page, pieces: int) -> None:
-        self.left, self.begun, self.taken = pieces, 0, 0
+        self.left, self.begun, self.taken, self.busy = pieces, 0, 0, False
         page.route("**/console/uploads**", self._pass)
 
     def _pass(self, route: Route) -> None:
         method = route.request.method
         if method == "PATCH" and self.left <= 0:
             route.abort("connectionreset")
+            return
+        if method == "DELETE" and self.busy:
+            route.fulfill(status=409, json={"title": "The upload is being put together.", "code": "upload_busy"})
             return
         if method == "PATCH":
             self.left, self.taken = self.left - 1, self.taken + 1
@@ -123,6 +126,60 @@ def test_an_upload_that_nobody_wants_any_more_is_discarded(page: Page, http: htt
     while any(one["state"] == "open" for one in _named(http, large.name)):
         assert time.monotonic() < until, "the server still waits for it"
         time.sleep(0.5)
+
+
+def test_an_upload_that_is_put_together_by_now_is_not_lost_from_sight_when_it_is_discarded(
+    page: Page, tmp_path: Path
+) -> None:
+    large = tmp_path / f"too-late-{os.getpid()}.pdf"
+    heavy_pdf(large, 9 * 2**20)
+    line = Line(page, pieces=1)
+    page.goto("/console/ingest")
+    expect(page.get_by_role("heading", name="Upload files")).to_be_visible(timeout=SLOW)
+    choose(page, large)
+    row = upload_row(page, large.name)
+    expect(row).to_contain_text("It goes on in", timeout=SLOW)
+    line.busy = True
+    row.get_by_role("button", name=f"Discard {large.name}").click()
+    expect(row).to_contain_text("the file is being put together")
+    page.reload()
+    row = upload_row(page, large.name)
+    expect(row).to_contain_text("not finished", timeout=SLOW)
+    row.get_by_role("button", name=f"Discard {large.name}").click()
+    expect(row).to_contain_text("the file is being put together")
+    line.busy = False
+    row.get_by_role("button", name=f"Discard {large.name}").click()
+    expect(row).to_have_count(0)
+
+
+def test_another_file_of_the_same_name_size_and_time_does_not_go_on_with_an_upload(page: Page, tmp_path: Path) -> None:
+    large = tmp_path / f"twins-{os.getpid()}.pdf"
+    line = Line(page, pieces=1)
+    for begun in (1, 2):
+        heavy_pdf(large, 9 * 2**20)
+        os.utime(large, (1_700_000_000, 1_700_000_000))
+        page.goto("/console/ingest")
+        expect(page.get_by_role("heading", name="Upload files")).to_be_visible(timeout=SLOW)
+        if begun == 2:
+            expect(upload_row(page, large.name)).to_contain_text("not finished", timeout=SLOW)
+            line.left = 1
+        choose(page, large)
+        expect(upload_row(page, large.name).first).to_contain_text("It goes on in", timeout=SLOW)
+        assert (line.begun, line.taken) == (begun, begun)
+
+
+def test_the_same_file_for_another_workspace_is_another_upload(page: Page, tmp_path: Path) -> None:
+    large = tmp_path / f"moved-{os.getpid()}.pdf"
+    heavy_pdf(large, 9 * 2**20)
+    line = Line(page, pieces=1)
+    page.goto("/console/ingest")
+    expect(page.get_by_role("heading", name="Upload files")).to_be_visible(timeout=SLOW)
+    choose(page, large)
+    expect(upload_row(page, large.name)).to_contain_text("It goes on in", timeout=SLOW)
+    page.evaluate("document.querySelector('[data-workspace]').dataset.workspace = 'another'")
+    choose(page, large)
+    expect(upload_row(page, large.name)).to_have_count(2)
+    assert line.begun <= 2
 
 
 def _named(http: httpx.Client, name: str) -> list[dict[str, str]]:

@@ -146,8 +146,11 @@ def missing_text(numbers: list[int]) -> str:
 class UploadSessions(SqlStore, queries="upload_sessions.sql"):
     """Rows of one person's uploads; somebody else's are not there."""
 
-    async def add(self, tx: Transaction, scope: Scope, new: UploadSession, most: int) -> None:
-        """Announce one. Raises TooManyUploads: the person has `most` that have not ended."""
+    async def add(self, tx: Transaction, scope: Scope, new: UploadSession, most: int) -> int:
+        """Announce one; how many bytes the person's others may still become. Nobody else adds one of theirs meanwhile.
+
+        Raises TooManyUploads: the person has `most` that have not ended.
+        """
         keys = {**scope.keys, "user": new.user_id}
         await tx.only(self._sql["lock"], user=new.user_id)
         held = await tx.only(self._sql["count_open"], **keys, now=new.created_at)
@@ -156,6 +159,7 @@ class UploadSessions(SqlStore, queries="upload_sessions.sql"):
         named = {name: getattr(new, name) for name in ("id", "protocol", "filename", "content_type", "total_bytes")}
         named |= {name: getattr(new, name) for name in ("part_bytes", "file_hash", "created_at", "expires_at")}
         await tx.run(self._sql["add"], **keys, **named, options=Jsonb(dict(new.options)))
+        return int(held["bytes"])
 
     async def require(self, scope: Scope, id_: str) -> UploadSession:
         """One's own. Raises NotFound."""
@@ -209,14 +213,25 @@ class UploadSessions(SqlStore, queries="upload_sessions.sql"):
             here = await tx.only(self._sql["arrived"], id=id_, **scope.keys)
             if here["bytes"] != offset:
                 raise OffsetMismatch(f"it stands at {here['bytes']}, not at {offset}")
-            last = UploadPart(int(here["parts"]) + 1, part.location, part.size, part.sha256)
+            last = UploadPart(int(here["last"]) + 1, part.location, part.size, part.sha256)
             await self._put(tx, scope, id_, last, now + lives)
 
-    async def drop_parts(self, scope: Scope, id_: str, parts: Iterable[UploadPart]) -> None:
-        """Forget parts whose bytes are not what they were said to be."""
+    async def noted(self, scope: Scope, id_: str, locations: Iterable[Location]) -> set[Location]:
+        """Which of these bytes a part has; a change that is still on its way is waited for."""
         async with self._db.transaction(scope) as tx:
-            locations = [one.location for one in parts]
-            await tx.run(self._sql["drop_parts"], id=id_, locations=locations, **scope.keys)
+            await tx.one(self._sql["hold"], id=id_, **_own(scope))
+            rows = await tx.all(self._sql["noted"], id=id_, locations=list(locations), **scope.keys)
+        return {Location(row["location"]) for row in rows}
+
+    async def drop_part(self, scope: Scope, session: UploadSession, part: UploadPart) -> list[Location]:
+        """Forget a part whose bytes are not what they were said to be; where the bytes are that nobody needs now.
+
+        Of a file that comes in order all that follows goes too: it stands where the hole begins.
+        """
+        query = "drop_from" if session.protocol == "tus" else "drop_part"
+        async with self._db.transaction(scope) as tx:
+            rows = await tx.all(self._sql[query], id=session.id, location=part.location, **scope.keys)
+        return [Location(row["location"]) for row in rows]
 
     async def claim(self, scope: Scope, id_: str, now: datetime) -> UploadClaim:
         """Put it together from now on. Raises UploadBusy: somebody does, or it has ended."""
@@ -245,7 +260,9 @@ class UploadSessions(SqlStore, queries="upload_sessions.sql"):
         self, tx: Transaction, scope: Scope, id_: str, claim: UploadClaim, document: str, job: str | None
     ) -> None:
         """In the transaction that accepts the document. Raises ClaimLost: it is undone."""
-        named = {"id": id_, "claim": claim.id, "whole": claim.whole, "document": document, "job": job}
+        # A duplicate has no use for the whole: its name stays, so that the sweep finds it where this process ends here.
+        used = None if job is None else claim.whole
+        named = {"id": id_, "claim": claim.id, "whole": used, "document": document, "job": job}
         if not await tx.run(self._sql["finish"], **named, **scope.keys):
             raise ClaimLost(f"upload {id_}")
         await tx.run(self._sql["forget_parts"], id=id_, **scope.keys)

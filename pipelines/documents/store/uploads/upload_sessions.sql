@@ -7,8 +7,8 @@ values (%(id)s, %(tenant)s, %(workspace)s, %(user)s, %(protocol)s, %(filename)s,
 -- lock: One who begins an upload at a time, for one person; counted is afterwards, in a statement that sees the others'.
 select pg_advisory_xact_lock(hashtextextended('aos.uploads.' || %(user)s::uuid::text, 0))
 
--- count_open: A person's uploads that have not ended.
-select count(*) as open from upload_sessions
+-- count_open: A person's uploads that have not ended, and the bytes that were announced with them.
+select count(*) as open, coalesce(sum(total_bytes), 0)::bigint as bytes from upload_sessions
 where tenant_id = %(tenant)s and workspace_id = %(workspace)s and user_id = %(user)s
   and state in ('open', 'completing', 'failed') and expires_at > %(now)s
 
@@ -39,8 +39,8 @@ order by number
 select number, location, size, sha256 from upload_parts
 where session_id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and number = %(number)s
 
--- arrived: How many parts and bytes have arrived.
-select count(*) as parts, coalesce(sum(size), 0)::bigint as bytes from upload_parts
+-- arrived: How many parts and bytes have arrived, and the number of the last one.
+select count(*) as parts, coalesce(max(number), 0) as last, coalesce(sum(size), 0)::bigint as bytes from upload_parts
 where session_id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s
 
 -- put_part: A part has arrived; one that came before is replaced, and where that was is told.
@@ -55,9 +55,22 @@ with former as (
 )
 select location from former
 
--- drop_parts: Forget parts whose bytes are not what they were said to be, unless others have come in their place.
-delete from upload_parts
+-- noted: Which of these bytes a part has.
+select location from upload_parts
 where session_id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and location = any(%(locations)s)
+
+-- drop_part: Forget a part whose bytes are not what they were said to be, unless others have come in their place.
+delete from upload_parts
+where session_id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and location = %(location)s
+returning location
+
+-- drop_from: The same with every part that follows.
+delete from upload_parts
+where session_id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s
+  and number >= (select p.number from upload_parts p
+                 where p.session_id = %(id)s and p.tenant_id = %(tenant)s and p.workspace_id = %(workspace)s
+                   and p.location = %(location)s)
+returning location
 
 -- touch: Something has come: it goes on.
 update upload_sessions set state = 'open', reason = '', claim = null, claimed_until = null, expires_at = %(expires_at)s
@@ -81,7 +94,7 @@ where id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s an
 -- finish: It is a document, unless the claim was lost; what was said of the document is with that from now on.
 update upload_sessions
 set state = 'completed', reason = '', claim = null, claimed_until = null, document_id = %(document)s, job_id = %(job)s,
-    options = '{}', wholes = array_remove(wholes, %(whole)s)
+    options = '{}', wholes = array_remove(wholes, %(whole)s::text)
 where id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s and claim = %(claim)s
 
 -- abort: Nobody wants it any more.

@@ -5,16 +5,28 @@ from base64 import b64decode
 from binascii import Error as NoBase64
 from typing import Final
 
-from cluster.basics.errors import Invalid
+from cluster.basics.errors import Invalid, Permanent
 
-_SHA256: Final = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]+):")
+_SHA256: Final = re.compile(r"(?:^|,)\s*(?i:sha-256)=:([A-Za-z0-9+/=]+):")
 _LENGTH: Final = 32
 
 
-def digest_of(header: str) -> str | None:
-    """The SHA-256 of a Content-Digest in hex; None where it has only others. Raises Invalid."""
+class NoContentDigest(Permanent):
+    """The Content-Digest has no SHA-256 that could be compared."""
+
+    code, status = "content_digest", 400
+    fix = "Send it as `sha-256=:<base64>:`, or leave it out."
+
+
+def digest_of(header: str) -> str:
+    """The SHA-256 of a Content-Digest in hex. Raises NoContentDigest: it has only others, or none that can be read."""
     found = _SHA256.search(header)
-    return None if found is None else _hex_of(found.group(1), "Content-Digest")
+    if found is None:
+        raise NoContentDigest(f"it is {header[:80]!r}")
+    try:
+        return _hex_of(found.group(1), "Content-Digest")
+    except Invalid as error:
+        raise NoContentDigest(error.detail) from error
 
 
 def tus_checksum_of(header: str) -> str:

@@ -1,20 +1,24 @@
 """Intake of parts: bytes go to the store as they come, counted and hashed, and are noted when all of them are there."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from hashlib import sha256
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from cluster.basics.errors import Invalid, NotFound, Permanent, TooLarge
+from cluster.basics.errors import AosError, Invalid, NotFound, Permanent, TooLarge
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.limits.rules import LimitedResource
 from pipelines.documents.store.blobs import Location
 from pipelines.documents.store.uploads.upload_sessions import UploadEnded, UploadPart, UploadSession
+from serve_apps.agents.streams.cancellation import run_to_completion
 from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
+
+log = logging.getLogger("aos.uploads")
 
 
 class PartCut(Permanent):
@@ -97,9 +101,26 @@ async def take_part(
     try:
         await _note(parts, me, session, part)
     except BaseException:
-        await asyncio.shield(asyncio.to_thread(parts.part_store.delete, location))
+        await run_to_completion(delete_unnoted(parts, me, session, [location]))
         raise
     return part
+
+
+async def delete_unnoted(
+    parts: AppDependencies, me: WorkspaceMember, session: UploadSession, locations: Sequence[Location]
+) -> None:
+    """Remove bytes of which no part knows; a note that was not confirmed may have been taken, and has them then."""
+    try:
+        noted = await parts.upload_sessions.noted(me.scope, session.id, locations)
+    except AosError as error:  # nobody knows: they go with the upload
+        log.warning("uploads: bytes of %s stay: %s", session.id, error)
+        return
+    for location in locations:
+        if location not in noted:
+            try:
+                await asyncio.to_thread(parts.part_store.delete, location)
+            except (AosError, OSError) as error:  # as above
+                log.warning("uploads: bytes of %s stay: %s", session.id, error)
 
 
 async def put_bytes(

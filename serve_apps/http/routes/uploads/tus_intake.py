@@ -1,22 +1,30 @@
 """Intake of tus: bytes that come in order are kept as parts as they come, so that a cut loses next to nothing."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
+from typing import Final
 
 from cluster.basics.errors import NotFound, TooLarge
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.store.uploads.upload_sessions import MOST_PARTS, OffsetMismatch, UploadPart, UploadSession
+from serve_apps.agents.streams.cancellation import run_to_completion
 from serve_apps.http.deps import AppDependencies
-from serve_apps.http.routes.uploads.part_intake import PartCut, WrongChecksum, put_bytes, require_bytes
+from serve_apps.http.routes.uploads.part_intake import PartCut, WrongChecksum, delete_unnoted, put_bytes, require_bytes
+
+MOST_PIECES: Final = 2 * MOST_PARTS  # of one upload; so many rows it may have
 
 
 class ChecksumMismatch(WrongChecksum):
     """The bytes are not those of the checksum; none of them was kept."""
 
     code, status = "checksum_mismatch", 460
+
+
+class PiecesTooSmall(TooLarge):
+    """In pieces of this size the file would never be complete."""
+
+    code = "pieces_too_small"
 
 
 class BodyPieces:
@@ -62,6 +70,16 @@ class _Whole:
             yield block
 
 
+def smallest_piece(left: int, count: int) -> int:
+    """Bytes of a piece with which `left` bytes can still come after so many. Raises PiecesTooSmall: none could."""
+    if left == 0:
+        return 0
+    if count >= MOST_PIECES:
+        told = "Begin another upload, and send larger ones."
+        raise PiecesTooSmall(f"the upload came in {count} pieces", fix=told)
+    return -(-left // (MOST_PIECES - count))
+
+
 async def append_bytes(
     parts: AppDependencies,
     me: WorkspaceMember,
@@ -69,26 +87,31 @@ async def append_bytes(
     offset: int,
     blocks: AsyncIterator[bytes],
     expected: str | None = None,
+    announced: int | None = None,
 ) -> int:
     """Take what comes at an offset; where the upload stands then. With a checksum all of it counts, or nothing.
 
-    Raises OffsetMismatch, ChecksumMismatch, TooLarge, UploadEnded, UploadBusy, DiskFull, RateLimited; PartCut: what
-    came before the cut is kept.
+    `announced`: how many bytes that are, where it is known.
+
+    Raises OffsetMismatch, ChecksumMismatch, TooLarge, PiecesTooSmall, UploadEnded, UploadBusy, DiskFull, RateLimited;
+    PartCut: what came before the cut is kept.
     """
     session.require_open(parts.clock())
     count, here = await parts.upload_sessions.arrived(me.scope, session.id)
     if offset != here:
         raise OffsetMismatch(f"it stands at {here}, not at {offset}")
+    smallest = smallest_piece(session.total_bytes - offset, count)
+    if announced is not None and announced < smallest:
+        raise PiecesTooSmall(f"{announced} bytes came", fix=f"Send at least {smallest} bytes with each request.")
     await require_bytes(parts, me, 1)
     whole = _Whole(blocks, session.total_bytes - offset)
     body, taken = BodyPieces(aiter(whole)), list[UploadPart]()
     try:
         while await body.more():
-            if count >= 2 * MOST_PARTS:
-                raise TooLarge("the upload came in too many pieces", fix="Send larger ones.")
-            location = await put_bytes(parts, me, session, body.piece(session.part_bytes))
+            most = max(session.part_bytes, smallest_piece(session.total_bytes - here, count))
+            location = await put_bytes(parts, me, session, body.piece(most))
             taken.append(UploadPart(count + 1, location, body.size, body.state.hexdigest()))
-            count += 1
+            count, here = count + 1, here + body.size
             if expected is None:
                 offset = await _note(parts, me, session, offset, taken)
         if expected is not None:
@@ -98,9 +121,8 @@ async def append_bytes(
                 raise ChecksumMismatch(f"the bytes have {whole.state.hexdigest()}")
             offset = await _note(parts, me, session, offset, taken)
     finally:
-        for part in taken:  # those that were not noted
-            with suppress(OSError):
-                await asyncio.shield(asyncio.to_thread(parts.part_store.delete, part.location))
+        if taken:  # those whose note failed, or was not confirmed
+            await run_to_completion(delete_unnoted(parts, me, session, [part.location for part in taken]))
     if body.cut is not None:
         raise body.cut
     return offset

@@ -131,7 +131,9 @@ async def tus_append(
     expected = None if upload_checksum is None else tus_checksum_of(upload_checksum)
     if session.state is UploadState.COMPLETED:
         return _answer(204, {"Upload-Offset": str(session.total_bytes), **await _complete(parts, me, session)})
-    offset = await append_bytes(parts, me, session, upload_offset, body_of(request), expected)
+    length = request.headers.get("content-length", "")
+    announced = int(length) if length.isdecimal() else None
+    offset = await append_bytes(parts, me, session, upload_offset, body_of(request), expected, announced)
     session = await parts.upload_sessions.require(me.scope, session.id)
     told = {} if offset < session.total_bytes else await _complete(parts, me, session)
     return _answer(204, {"Upload-Offset": str(offset), **_expiry(session), **told})

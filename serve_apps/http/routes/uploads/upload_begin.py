@@ -14,6 +14,7 @@ from serve_apps.http.routes.documents.accept_upload import UploadOptions, requir
 from serve_apps.http.routes.documents.uploads import clean_name
 from serve_apps.http.routes.uploads.upload_shapes import PartAddresses
 
+SIGNED_SECONDS: Final = 3600  # an address is whoever's has it; a new one is there for the asking
 ADDRESSES: Final = 1000  # of one answer: an upload of any size begins as fast
 
 
@@ -34,7 +35,6 @@ async def begin_upload(
     """
     require_size(parts, total)
     name, now, settings = clean_name(filename), parts.clock(), parts.uploads
-    await parts.limits.require_left(caller_of(me), me.scope, LimitedResource.UPLOAD_BYTES, total)
     await parts.limits.require_left(caller_of(me), me.scope, LimitedResource.PAGES)
     await require_pages(parts, me)
     session = UploadSession(
@@ -51,7 +51,9 @@ async def begin_upload(
         options.as_json(),
     )
     async with parts.audited(me, "upload.initiate", session.id, {"filename": name, "bytes": total}) as tx:
-        await parts.upload_sessions.add(tx, me.scope, session, settings.sessions)
+        others = await parts.upload_sessions.add(tx, me.scope, session, settings.sessions)
+        # What is under way counts: it is metered at its end, and would take room until then without a limit.
+        await parts.limits.require_left(caller_of(me), me.scope, LimitedResource.UPLOAD_BYTES, total + others, tx)
     return session
 
 
@@ -71,7 +73,7 @@ async def part_addresses(
     """Where parts go from `first` on, and whether these are addresses of the storage."""
     last = min(session.part_count, first + count - 1)
     numbers = range(first, last + 1)
-    seconds = (session.expires_at - parts.clock()).total_seconds()
+    seconds = min(SIGNED_SECONDS, (session.expires_at - parts.clock()).total_seconds())
     signed = await parts.part_store.sign(me.tenant, me.workspace, session.id, numbers, seconds)
     urls = signed if signed is not None else [f"/api/uploads/{session.id}/parts/{number}" for number in numbers]
     following = last + 1 if last < session.part_count else None

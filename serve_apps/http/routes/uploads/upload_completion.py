@@ -1,7 +1,6 @@
 """The end of an upload in parts: set and checksums compared, the whole put together, and a document made of it."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,10 +28,10 @@ from serve_apps.http.auth.request_limits import caller_of
 from serve_apps.http.deps import AppDependencies
 from serve_apps.http.routes.documents.accept_upload import UploadOptions, accept_upload, describe_upload, require_pages
 from serve_apps.http.routes.documents.uploads import StoredUpload, sniff_stored
+from serve_apps.http.routes.uploads.kept_claim import KeptClaim
 from serve_apps.http.routes.uploads.part_intake import WrongChecksum
 from serve_apps.http.routes.uploads.upload_shapes import UploadCompleted
 
-RENEW_SECONDS: Final = 20.0
 EVENT: Final = "DocumentUploadedEvent"
 
 
@@ -54,10 +53,10 @@ class WholeUpload:
 class UploadAssembly:
     """Puts one upload together, under a claim that it keeps."""
 
-    def __init__(self, parts: AppDependencies, me: WorkspaceMember, session: UploadSession, claim: UploadClaim) -> None:
+    def __init__(self, parts: AppDependencies, me: WorkspaceMember, session: UploadSession, claim: KeptClaim) -> None:
         """Nothing is read yet."""
         self._parts, self._me, self._session, self._claim = parts, me, session, claim
-        self._state, self._renewed = sha256(), time.monotonic()
+        self._state = sha256()
 
     async def assemble(self, expected: str | None) -> WholeUpload:
         """Write the whole from its parts; where it is not what was announced, nothing of it stays.
@@ -67,7 +66,8 @@ class UploadAssembly:
         arrived = await self._parts.upload_sessions.parts(self._me.scope, self._session.id)
         self._require_all(arrived)
         put = self._parts.blobs.put
-        location = await put(self._me.tenant, self._me.workspace, self._blocks(arrived, expected), self._claim.whole)
+        name = self._claim.held.whole
+        location = await put(self._me.tenant, self._me.workspace, self._blocks(arrived, expected), name)
         return WholeUpload(location, self._state.hexdigest())
 
     def _require_all(self, arrived: list[UploadPart]) -> None:
@@ -87,21 +87,16 @@ class UploadAssembly:
                     self._state.update(block)
                     count += len(block)
                     yield block
-                    await self._keep_claim()
+                    self._claim.require_kept()
             except FileNotFoundError:
                 count = -1
             if (count, state.hexdigest()) != (part.size, part.sha256):
-                await self._parts.upload_sessions.drop_parts(self._me.scope, self._session.id, [part])
+                for location in await self._parts.upload_sessions.drop_part(self._me.scope, self._session, part):
+                    await asyncio.to_thread(self._parts.part_store.delete, location)
                 raise MissingParts(f"{missing_text([part.number])}: its bytes are not those of its checksum")
         whole = self._state.hexdigest()
         if expected is not None and whole != expected:
             raise WrongChecksum(f"the whole file has {whole}", fix="Abort it, and upload the file as it is now.")
-
-    async def _keep_claim(self) -> None:
-        if time.monotonic() - self._renewed > RENEW_SECONDS:
-            self._renewed = time.monotonic()
-            renew = self._parts.upload_sessions.renew
-            await renew(self._me.scope, self._session.id, self._claim, self._parts.clock())
 
 
 async def complete_upload(
@@ -133,10 +128,8 @@ async def _carry_out(
 ) -> UploadCompleted:
     where = parts.blobs.location(me.tenant, me.workspace, claim.whole)
     try:
-        await parts.limits.require_left(caller_of(me), me.scope, LimitedResource.UPLOAD_BYTES, session.total_bytes)
-        await require_pages(parts, me)
-        whole = await UploadAssembly(parts, me, session, claim).assemble(file_hash)
-        done, keep = await _make_document(parts, me, session, claim, whole)
+        async with KeptClaim(parts, me, session, claim) as kept:
+            done, keep = await _put_together(parts, me, session, kept, file_hash)
     except BaseException as error:
         # A commit that was not confirmed may have been one: then it is a document, and needs the bytes.
         if isinstance(error, ClaimLost) or not await _was_finished(parts, me, session):
@@ -149,6 +142,15 @@ async def _carry_out(
         await asyncio.to_thread(parts.blobs.delete, where)
     await asyncio.to_thread(parts.part_store.drop, me.tenant, me.workspace, session.id)
     return done
+
+
+async def _put_together(
+    parts: AppDependencies, me: WorkspaceMember, session: UploadSession, kept: KeptClaim, file_hash: str | None
+) -> tuple[UploadCompleted, bool]:
+    await parts.limits.require_left(caller_of(me), me.scope, LimitedResource.UPLOAD_BYTES, session.total_bytes)
+    await require_pages(parts, me)
+    whole = await UploadAssembly(parts, me, session, kept).assemble(file_hash)
+    return await _make_document(parts, me, session, kept.held, whole)
 
 
 async def _make_document(

@@ -16,7 +16,7 @@ from serve_apps.http.fields import Limit, Skip
 from serve_apps.http.routes.documents.accept_upload import check_options
 from serve_apps.http.routes.uploads.checksums import digest_of
 from serve_apps.http.routes.uploads.part_intake import body_of, require_parts, take_part, take_receipt
-from serve_apps.http.routes.uploads.upload_begin import ADDRESSES, begin_upload, part_addresses
+from serve_apps.http.routes.uploads.upload_begin import ADDRESSES, SIGNED_SECONDS, begin_upload, part_addresses
 from serve_apps.http.routes.uploads.upload_completion import complete_upload
 from serve_apps.http.routes.uploads.upload_shapes import (
     PartAccepted,
@@ -69,7 +69,7 @@ async def initiate_upload(body: UploadInitiation, me: Me, parts: Its) -> UploadI
         upload_session_id=UUID(session.id),
         chunk_size=session.part_bytes,
         total_chunks=session.part_count,
-        expires_in=parts.uploads.session_seconds,
+        expires_in=min(SIGNED_SECONDS, parts.uploads.session_seconds) if signed else parts.uploads.session_seconds,
         expires_at=session.expires_at,
         signed=signed,
     )

@@ -46,7 +46,8 @@ class UploadInitiated(PartAddresses):
     """An upload that may begin. Each part has `chunk_size` bytes, the last one what is left.
 
     An address with a host is the storage's own: what was sent there is told with `chunk-received`. `signed` is true
-    then.
+    then. `expires_in`: seconds for which the addresses are good; `GET /api/uploads/{id}/parts` has new ones, until the
+    upload ends at `expires_at`.
     """
 
     upload_session_id: UUID
