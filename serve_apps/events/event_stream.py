@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import psycopg
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
@@ -89,16 +90,21 @@ class UploadedEventStream:
         try:
             event = parse_fields(entry.fields)
             taken = await self._intake.take(await self._member_of(event), event)
-        except Unavailable as error:  # a part of the product is away: the event is not at fault, and not counted
+        except Transient as error:  # something is away, full or used up: the event is not at fault, and not counted
             _log.warning("event %s waits: %s", entry.id.decode(), error)
             await self._redis.xclaim(*self._names, self._consumer, 0, [entry.id], retrycount=entry.tries - 1)
             return False
-        except (Transient, NotFound) as error:  # the file may come a moment later than its event
+        except NotFound as error:  # the file may come a moment later than its event
             if entry.tries >= self._settings.attempts:
                 await self._bury(entry, _why(error))
             return True
         except AosError as error:
             await self._bury(entry, _why(error))
+            return True
+        except psycopg.Error:  # no part of ours has a name for it: one entry must not end whoever reads the next
+            _log.exception("event %s cannot be taken", entry.id.decode())
+            if entry.tries >= self._settings.attempts:
+                await self._bury(entry, "it cannot be stored; the log of the gateway says why")
             return True
         await self._redis.xack(*self._names, entry.id)
         _log.info("event %s: document %s, %s", taken.event, taken.document, taken.status)

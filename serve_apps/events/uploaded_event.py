@@ -119,6 +119,6 @@ def parse_fields(fields: Mapping[bytes, bytes]) -> DocumentUploaded:
         said: dict[str, Any] = {name.decode(): value.decode() for name, value in fields.items()}
         if "metadata" in said:
             said["metadata"] = json.loads(said["metadata"])
-    except ValueError as error:
+        return parse_event(json.dumps(said))
+    except (ValueError, RecursionError) as error:
         raise EventRefused(f"the entry cannot be read: {error}") from None
-    return parse_event(json.dumps(said))

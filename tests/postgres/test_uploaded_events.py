@@ -7,10 +7,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from cluster.basics.errors import DiskFull
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Database
+from cluster.state.identity.identity import IdentityStore, WorkspaceMember
+from cluster.state.work.jobs import JobLane, JobLedger
+from configs.sections_events import EventStreamSettings
+from serve_apps.events.event_stream import UploadedEventStream
+from serve_apps.events.uploaded_event import DocumentUploaded, TakenEvent
 from tests.fakes import valkey
 from tests.fakes.http import Api, Office, open_office
 from tests.fakes.uploads_stream import STREAM, UploadStream
@@ -40,6 +47,12 @@ async def store(app_dsn: str) -> AsyncIterator[Database]:
 async def stream(app_dsn: str, admin_dsn: str, server: Valkey, tmp_path: Path) -> AsyncIterator[UploadStream]:
     async with valkey.client(server.url) as redis:
         yield UploadStream(app_dsn, admin_dsn, server.url, tmp_path, open_office(admin_dsn), redis)
+
+
+def written(stream: UploadStream, statement: str, *values: Any) -> None:
+    """As the owner of the tables."""
+    with psycopg.connect(stream.admin_dsn) as owner:
+        owner.execute(statement, values)
 
 
 async def drain(stream: UploadStream, store: Database, **other: Any) -> None:
@@ -274,3 +287,65 @@ async def test_up_05_by_http_an_event_is_taken_once(api: Api, office: Office, tm
     answers = await asyncio.gather(*both)
     assert sorted(one.json()["status"] for one in answers) == ["duplicate"] * 3 + ["queued"]
     assert len({one.json()["document_id"] for one in answers}) == 1
+
+
+async def test_one_entry_that_nobody_can_take_ends_nobody_who_reads_the_next(
+    stream: UploadStream, store: Database
+) -> None:
+    """Nested deeper than a parser goes, and one whose row the database refuses."""
+    written(
+        stream,
+        "create function no_broken() returns trigger language plpgsql as"
+        " $$ begin if new.filename = 'broken.txt' then raise exception 'not this one'; end if; return new; end $$;"
+        " create trigger no_broken before insert on documents for each row execute function no_broken()",
+    )
+    deep = {"event_type": "DocumentUploadedEvent", "job_id": "deep", "document_key": stream.put("in/a.txt", TEXT)}
+    await stream.redis.xadd(STREAM, deep | {"metadata": "[" * 100_000})
+    await stream.send(job_id="broken", document_key=stream.put("in/broken.txt", b"Another text."))
+    await stream.send(job_id="good", document_key="in/a.txt")
+    for _ in range(6):
+        await drain(stream, store, retry_seconds=0.05)
+        await asyncio.sleep(0.1)
+    letters = [letter["dead_why"] for letter in await stream.dead()]
+    assert len(letters) == 2 and "cannot be read" in letters[0] and "cannot be stored" in letters[1]
+    assert stream.sql("select filename from documents") == [("a.txt",)] and await stream.waiting() == 0
+
+
+async def test_what_is_full_or_used_up_for_now_buries_no_event(stream: UploadStream, store: Database) -> None:
+    class FullForNow:
+        async def take(self, member: WorkspaceMember, event: DocumentUploaded) -> TakenEvent:
+            raise DiskFull("the disk is full")
+
+    await stream.send(job_id="j", document_key=stream.put("incoming/a.txt", TEXT))
+    settings = EventStreamSettings(**{**stream.settings, "retry_seconds": 0.01})
+    full: Any = FullForNow()
+    consumer = UploadedEventStream(stream.redis, full, IdentityStore(store), settings, consumer="one")
+    for _ in range(8):  # more often than an event is tried
+        await consumer.step()
+        await asyncio.sleep(0.03)
+    assert await stream.dead() == [] and await stream.waiting() == 1
+    await drain(stream, store, retry_seconds=0.01)
+    assert stream.sql("select count(*) from documents") == [(1,)]
+
+
+async def test_a_webhook_that_is_deleted_meanwhile_ends_no_job(stream: UploadStream, store: Database) -> None:
+    """Its deletion is committed while the announcement of a job looks for webhooks."""
+    scope = stream.office.scope
+    written(
+        stream,
+        "insert into webhooks (tenant_id, workspace_id, name, url, topics, owner_id)"
+        " select %s, %s, 'hook', 'https://hooks.example/a', '{*}', id from users where tenant_id = %s limit 1",
+        *(scope.tenant, scope.workspace, scope.tenant),
+    )
+    async with await psycopg.AsyncConnection.connect(stream.admin_dsn) as going:
+        await going.execute("delete from webhooks where workspace_id = %s", [scope.workspace])
+
+        async def enqueue() -> None:
+            async with store.transaction(scope) as tx:
+                await JobLedger(store).enqueue(tx, scope, "scan", JobLane.BULK, {"root": "/nowhere"})
+
+        waiting = asyncio.create_task(enqueue())
+        await asyncio.sleep(0.3)
+        await going.commit()
+        await waiting
+    assert stream.sql("select count(*) from jobs") == [(1,)]

@@ -196,6 +196,19 @@ def test_copies_are_fetched_once_and_evicted_while_those_in_use_stay(s3: S3Serve
     assert not held.exists() and list((tmp_path / "blob_cache" / "used").iterdir()) == []
 
 
+def test_what_others_have_replaced_is_read_anew_and_its_copy_goes_with_it(s3: S3Server, tmp_path: Path) -> None:
+    store = bucket_blobs(s3.settings(), tmp_path)
+    place = put(store, b"the first", "incoming/a.txt")
+    assert read(store, place) == b"the first"
+    put(store, b"another 1", "incoming/a.txt")
+    assert read(store, place) == b"another 1", "as long, and in the same second"
+    before = len(list((tmp_path / "blob_cache" / "files").iterdir()))
+    store.delete(place)
+    assert len(list((tmp_path / "blob_cache" / "files").iterdir())) == before - 1
+    with pytest.raises(FileNotFoundError):
+        read(store, place)
+
+
 def test_many_who_want_a_copy_fetch_it_once(tmp_path: Path) -> None:
     cache, fetched = FileCache(tmp_path / "cache", 2**30), list[int]()
 

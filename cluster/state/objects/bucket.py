@@ -32,11 +32,12 @@ class StorageUnavailable(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class ObjectFacts:
-    """An object: its key below the prefix, its bytes, and when it was written."""
+    """An object: its key below the prefix, its bytes, when it was written, and the ETag of what it holds now."""
 
     key: str
     size: int
     modified: datetime
+    tag: str = ""
 
     @property
     def mtime_ns(self) -> int:
@@ -125,7 +126,7 @@ class Bucket:
                 meta = obstore.head(self._store, key)
         except FileNotFoundError:
             return None
-        return ObjectFacts(key, int(meta["size"]), meta["last_modified"])
+        return ObjectFacts(key, int(meta["size"]), meta["last_modified"], str(meta.get("e_tag") or ""))
 
     def below(self, prefix: str = "") -> Iterator[ObjectFacts]:
         """Every object whose key begins with a prefix of whole names, `a/b` meaning `a/b/…`."""

@@ -14,6 +14,7 @@ from pipelines.documents.store.blobs import PARTS, STALE_SECONDS, Location, disc
 from pipelines.documents.store.file_cache import FileCache
 
 _BLOB: Final = "blob:"
+_OURS: Final = ("members", "staging")  # below a workspace; others write the folders beside them
 
 
 class BucketBlobs:
@@ -39,8 +40,16 @@ class BucketBlobs:
         if (key := key_of(location)) is None:
             yield scanned_path(location)
             return
-        with self._cache.open(key, lambda target: self._bucket.fetch(key, target).mtime_ns) as path:
+        with self._cache.open(self._copy_of(key), lambda target: self._bucket.fetch(key, target).mtime_ns) as path:
             yield path
+
+    def _copy_of(self, key: str) -> str:
+        """The name of the copy. What others write may be another thing under the same key by now: it is looked at."""
+        if key.count("/") <= 2 or key.split("/")[2] in _OURS:
+            return key
+        if (facts := self._bucket.facts(key)) is None:
+            raise FileNotFoundError(2, "there is no such object", key)
+        return f"{key}@{facts.tag}-{facts.size}-{facts.mtime_ns}"
 
     def reference(self, location: Location) -> str:
         """The location: each node has its own copies."""
@@ -116,8 +125,9 @@ class BucketBlobs:
     def delete(self, location: Location) -> None:
         """Remove the object, and the copy of it on this machine."""
         if (key := key_of(location)) is not None:
+            with contextlib.suppress(FileNotFoundError):
+                self._cache.forget(self._copy_of(key))
             self._bucket.delete([key])
-            self._cache.forget(key)
 
     def copies(self, tenant: str, workspace: str, contents: Mapping[str, int]) -> list[Location]:
         """Also what is staged, and parts; only objects of a size that is asked for are read."""
