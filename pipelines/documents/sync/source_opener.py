@@ -16,7 +16,7 @@ from cluster.models.connections.egress import AddressRefused, EgressPolicy
 from cluster.models.connections.endpoint_connection import checked_url
 from cluster.state.db.postgres import Database, load_queries
 from cluster.state.vault import Vault, secret_place
-from pipelines.documents.sources.source_kinds import SOURCE_KINDS
+from pipelines.documents.sources.source_kinds import SOURCE_KINDS, WATCHED
 from pipelines.documents.sources.source_port import (
     Source,
     SourceAway,
@@ -125,7 +125,7 @@ class SourceOpener:
 
     def watched_kinds(self) -> tuple[str, ...]:
         """Names of those that can be watched."""
-        return tuple(name for name, kind in self._kinds.items() if kind.watch_root is not None)
+        return tuple(name for name in WATCHED if name in self._kinds)
 
     def watch_root(self, kind: str, settings: Mapping[str, Any]) -> Path:
         """The folder in which a change is one of the source's. Asks the file system.
