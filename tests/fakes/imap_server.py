@@ -194,7 +194,7 @@ def dovecot(connections: int = 50) -> Iterator[Dovecot]:
     who = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
     run_as = {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
     group = grp.getgrgid(who.pw_gid).gr_name
-    with tempfile.TemporaryDirectory(prefix="aos-imap.") as at:
+    with tempfile.TemporaryDirectory(prefix="aos-imap.", dir="/tmp") as at:
         folder = Path(at)
         folder.chmod(0o755)
         plain, secure = _free_ports(2)

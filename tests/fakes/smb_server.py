@@ -158,7 +158,7 @@ class OtherClient:
 def samba(more: str = "", of_share: str = "") -> Iterator[Samba]:
     """One whose share is an empty folder. Root's tests sign in as `nobody`, whom permissions hold for."""
     user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
-    place = Path(tempfile.mkdtemp(prefix="smb"))  # pytest's own folders let nobody else in
+    place = Path(tempfile.mkdtemp(prefix="smb", dir="/tmp"))  # those of a run of tests let nobody else in
     place.chmod(0o755)
     folder, state = place / "papers", place / "state"
     folder.mkdir()
