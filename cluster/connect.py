@@ -246,6 +246,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_USAGE_STATS_ENABLED": "0",
         # Despite its name it works on Linux too: every daemon then binds 127.0.0.1, not all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "MALLOC_ARENA_MAX": "2",  # a heap for each thread holds megabytes in every idle process
         "RAY_worker_niceness": "0",  # replicas answer people; bulk work steps back by itself
         "RAY_worker_register_timeout_seconds": "300",  # two busy cores start eight workers slowly
         "RAY_SERVE_ENABLE_HA_PROXY": "1",  # a third of the CPU per request against Serve's own proxy
