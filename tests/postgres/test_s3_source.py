@@ -13,7 +13,7 @@ from obstore.store import S3Store
 
 from cluster.basics.scope import Scope
 from cluster.state.vault import Vault, VaultKey, secret_place
-from pipelines.documents.sources.source_port import ItemGone, SourceItem, SourceRefused
+from pipelines.documents.sources.source_port import ItemGone, SourceInvalid, SourceItem, SourceRefused
 from tests.fakes.ledger import Bench
 from tests.fakes.shelves import SyncBench, sync_bench
 
@@ -136,3 +136,9 @@ async def test_a_bucket_or_a_credential_that_is_not_there_is_refused_by_name(
     bound = await credential(ledger, scope, KEYS, bound=True)
     with pytest.raises(SourceRefused, match="kept for some agents"):
         await opener.open(scope, "s3", settings, bound)
+
+
+@pytest.mark.parametrize("region", ["@127.0.0.1:9/", "x.example/", "eu west", "a" * 65])
+async def test_a_region_leads_to_no_other_host(sources: SyncBench, scope: Scope, region: str) -> None:
+    with pytest.raises(SourceInvalid, match="region"):
+        await sources.parts.opener.open(scope, "s3", {"bucket": "b", "region": region}, None)

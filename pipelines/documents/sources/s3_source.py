@@ -26,6 +26,7 @@ from pipelines.documents.sources.source_port import (
 _PAGE: Final = 1000
 _BLOCK: Final = 1 << 22
 _SECONDS: Final = timedelta(seconds=30)
+_REGION: Final = re.compile(r"[a-z0-9-]{1,64}")
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>")
 _NO_ACCESS: Final = ("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken")
 _ABSENT: Final = (NotFoundError, FileNotFoundError)  # obstore raises the latter
@@ -115,6 +116,8 @@ async def _open_s3(opening: SourceOpening, ground: SourceGround) -> Source:
     # metadata, but still to an inner host that has a certificate for its name.
     plain = endpoint is not None and endpoint.startswith("http://")
     region = settings.get("region") or "us-east-1"
+    if not _REGION.fullmatch(region):  # it is part of a host's name: nothing else may come in by it
+        raise SourceInvalid("a region has small letters, digits and hyphens alone")
     store = S3Store(
         settings["bucket"],
         # Whatever the environment of this process says of AWS is of its operator, and no tenant's: all is named here.
