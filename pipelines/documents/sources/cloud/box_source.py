@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from pipelines.documents.sources.cloud.cloud_client import CloudClient, open_http
-from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, open_cloud
+from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
     ItemGone,
@@ -96,15 +96,12 @@ def _is_read(one: Mapping[str, Any]) -> bool:
 
 async def _open_box(opening: SourceOpening, ground: SourceGround) -> Source:
     settings = opening.settings
-    base = await ground.check_endpoint(str(settings.get("endpoint") or _BASE))
     subject = {}
     for kind in ("enterprise", "user"):
         if settings.get(kind):
             subject = {"box_subject_type": kind, "box_subject_id": str(settings[kind])}
-    http = open_http()
-    endpoint = TokenEndpoint(str(settings.get("token_url") or _TOKEN), more=subject)
-    tokens = CloudTokens(http, opening.secret, endpoint, ground.check_endpoint)
-    return BoxSource(CloudClient(http, base, tokens, ground.check_endpoint), str(settings.get("folder") or "0"))
+    client = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN, more=subject))
+    return BoxSource(client, str(settings.get("folder") or "0"))
 
 
 KIND: Final = SourceKind(

@@ -4,13 +4,15 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import httpx
 
-from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens
-from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceRefused
+from pipelines.documents.sources.checked_http import origin_of
+from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
+from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceGround, SourceOpening, SourceRefused
 
 TRIES: Final = 4
 LONGEST_WAIT: Final = 60.0  # seconds that a service may ask for; with more it counts as away
@@ -23,11 +25,6 @@ _LIMITS: Final = ("rateLimitExceeded", "userRateLimitExceeded")  # which Google 
 
 class CursorExpired(Exception):
     """The service has forgotten where a listing left off: everything is listed again."""
-
-
-def open_http() -> httpx.AsyncClient:
-    """A client that follows no redirect by itself, and reads no proxy or certificate from the environment."""
-    return httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False, trust_env=False)
 
 
 class CloudClient:
@@ -74,6 +71,10 @@ class CloudClient:
                     yield taken
                 if left == 0:
                     return
+
+    async def at_other_base(self, base: str) -> "CloudClient":
+        """The same connections and token below another base URL; whoever closes one closes both."""
+        return CloudClient(self._http, await self._check(base), self._tokens, self._check, self._pause)
 
     async def close(self) -> None:
         """Close connections."""
@@ -133,7 +134,7 @@ class CloudClient:
             there = urljoin(url, answer.headers["location"])
             if url.startswith("https://") and not there.startswith("https://"):
                 raise SourceRefused("the service leads to a place without TLS")
-            if _origin(there) != _origin(url):
+            if origin_of(there) != origin_of(url):
                 headers = {name: value for name, value in headers.items() if name != "Authorization"}
             url, method, how = await self._check(there), "GET", {}
         raise SourceAway(f"{_shown(url)} leads on and on")
@@ -141,14 +142,24 @@ class CloudClient:
     def _url_of(self, path: str) -> str:
         if not path.startswith(("http://", "https://")):
             return f"{self._base}/{path.lstrip('/')}"
-        if _origin(path) != _origin(self._base):
+        if origin_of(path) != origin_of(self._base):
             raise SourceAway("the service continues its listing at another host")
         return path
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+async def open_cloud(opening: SourceOpening, ground: SourceGround, base: str, tokens: TokenEndpoint) -> CloudClient:
+    """A client of a cloud's API; settings `endpoint` and `token_url` name others than `base` and that of `tokens`.
+
+    It follows no redirect by itself, and reads no proxy or certificate from the environment. Raises SourceInvalid: the
+    credential gives no token; and what the ground raises.
+    """
+    settings = opening.settings
+    base = await ground.check_endpoint(str(settings.get("endpoint") or base))
+    tokens = replace(tokens, url=str(settings.get("token_url") or tokens.url))
+    http = httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False, trust_env=False)
+    return CloudClient(
+        http, base, CloudTokens(http, opening.secret, tokens, ground.check_endpoint), ground.check_endpoint
+    )
 
 
 def _shown(url: str) -> str:

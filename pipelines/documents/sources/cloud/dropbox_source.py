@@ -4,8 +4,8 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
-from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_http
-from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_cloud
+from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
     ItemGone,
@@ -61,8 +61,7 @@ class DropboxSource:
 
     async def close(self) -> None:
         """Close connections."""
-        await self._api.close()
-        await self._content.close()
+        await self._api.close()  # of both
 
 
 def _item_of(one: Mapping[str, Any]) -> SourceItem:
@@ -80,12 +79,9 @@ def _is_read(one: Mapping[str, Any]) -> bool:
 
 async def _open_dropbox(opening: SourceOpening, ground: SourceGround) -> Source:
     settings = opening.settings
-    base = await ground.check_endpoint(str(settings.get("endpoint") or _BASE))
-    files = await ground.check_endpoint(str(settings.get("content_endpoint") or settings.get("endpoint") or _CONTENT))
-    endpoint = TokenEndpoint(str(settings.get("token_url") or _TOKEN))
-    http = open_http()
-    tokens = CloudTokens(http, opening.secret, endpoint, ground.check_endpoint)
-    api, content = (CloudClient(http, one, tokens, ground.check_endpoint) for one in (base, files))
+    api = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN))
+    files = settings.get("content_endpoint") or settings.get("endpoint") or _CONTENT
+    content = await api.at_other_base(str(files))
     return DropboxSource(api, content, str(settings.get("folder") or ""))
 
 

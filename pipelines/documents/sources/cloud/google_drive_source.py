@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_http
-from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_cloud
+from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
     ItemGone,
@@ -209,11 +209,7 @@ def _rights_from(permissions: Any) -> ItemRights | None:
 
 async def _open_drive(opening: SourceOpening, ground: SourceGround) -> Source:
     settings = opening.settings
-    base = await ground.check_endpoint(str(settings.get("endpoint") or _BASE))
-    http = open_http()
-    endpoint = TokenEndpoint(str(settings.get("token_url") or _TOKEN), _SCOPE)
-    tokens = CloudTokens(http, opening.secret, endpoint, ground.check_endpoint)
-    client = CloudClient(http, base, tokens, ground.check_endpoint)
+    client = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN, _SCOPE))
     return GoogleDriveSource(client, str(settings.get("folder") or ""), str(settings.get("drive") or ""))
 
 

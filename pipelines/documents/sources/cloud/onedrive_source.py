@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_http
-from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_cloud
+from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
     ItemRights,
@@ -174,12 +174,9 @@ async def _open_onedrive(opening: SourceOpening, ground: SourceGround) -> Source
     named = [name for name in ("drive", "site", "user") if settings.get(name)]
     if len(named) != 1:
         raise SourceInvalid("onedrive needs one of the settings 'drive', 'site' and 'user'")
-    base = await ground.check_endpoint(str(settings.get("endpoint") or _BASE))
-    login = settings.get("token_url") or _LOGIN.format(tenant=quote(str(settings.get("tenant") or "common")))
-    http = open_http()
-    scope = f"{base.split('/v1')[0]}/.default"
-    tokens = CloudTokens(http, opening.secret, TokenEndpoint(login, scope), ground.check_endpoint)
-    client = CloudClient(http, base, tokens, ground.check_endpoint)
+    login = _LOGIN.format(tenant=quote(str(settings.get("tenant") or "common")))
+    scope = f"{str(settings.get('endpoint') or _BASE).split('/v1')[0]}/.default"
+    client = await open_cloud(opening, ground, _BASE, TokenEndpoint(login, scope))
     try:
         drive = await _drive_path(client, settings)
     except BaseException:
