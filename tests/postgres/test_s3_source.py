@@ -8,23 +8,20 @@ from uuid import uuid4
 
 import obstore
 import pytest
-from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 
 from cluster.basics.scope import Scope
 from cluster.state.vault import Vault, VaultKey, secret_place
 from pipelines.documents.sources.source_port import ItemGone, SourceInvalid, SourceItem, SourceRefused
 from tests.fakes.ledger import Bench
+from tests.fakes.s3 import run_s3
 from tests.fakes.shelves import SyncBench, sync_bench
 
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    _, port = server.get_host_and_port()
-    yield f"http://127.0.0.1:{port}"
-    server.stop()
+    with run_s3() as server:
+        yield server.endpoint
 
 
 @pytest.fixture
