@@ -98,7 +98,7 @@ class IngestionRunner:
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._chunk, self._exact_scope = read, chunk, exact_scope
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
-        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph, sync), graph
+        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph), graph
         self._vision, self._sync = vision, sync
         self._verdicts = JobReporter(jobs, store)
         self._held, self._crowd, self._clock = held, crowd, clock
@@ -169,8 +169,7 @@ class IngestionRunner:
         """A turn in the lane of syncs; see `SyncTurn`. Raises Invalid: this worker synchronises nothing."""
         if self._sync is None:
             raise Invalid("no worker here synchronises sources")
-        turn = SyncTurn(self._jobs, self._planner, self._sync, self._verdicts, self._read.small_pages)
-        return await turn.run(job, stopped)
+        return await SyncTurn(self._jobs, self._sync, self._verdicts, self._read.small_pages).run(job, stopped)
 
     async def _look(self, job: ClaimedJob) -> None:
         """Decide for a turn whether bulk work is held: done here in pulses, a few pages at a time."""

@@ -15,7 +15,6 @@ from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.sources.files import iter_files
 from pipelines.documents.store.blobs import location_of
-from pipelines.documents.sync.source_sync import SourceSync
 
 SURVEY, READ, INDEX = "survey", "read", "index"
 UNITS_A_WRITE = 1000
@@ -25,15 +24,9 @@ class JobPlanner:
     """Writes the units a job begins with; a plan that was interrupted is made again, and units are written once."""
 
     def __init__(
-        self,
-        jobs: JobLedger,
-        generations: IndexGenerations,
-        rebuild: IndexRebuild,
-        graph: GraphStage | None = None,
-        sync: SourceSync | None = None,
+        self, jobs: JobLedger, generations: IndexGenerations, rebuild: IndexRebuild, graph: GraphStage | None = None
     ) -> None:
         self._jobs, self._generations, self._rebuild, self._graph = jobs, generations, rebuild, graph
-        self._sync = sync
 
     async def plan(self, job: ClaimedJob, recipe: IndexRecipe) -> Mapping[str, Any]:
         """Write the units and return what is to be added to the job's payload.
@@ -48,8 +41,6 @@ class JobPlanner:
                 await self._expect_units(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
             case "scan":
                 found["passed_over"] = await self._scan_folder(job.lease, Path(job.payload["root"]))
-            case "sync" if self._sync is not None:
-                found |= await self._sync.plan(job)
             case "reindex" if job.payload.get("agent_id") is None:
                 found["generation"], taken_over = await self._rebuild.begin(job.lease, recipe)
                 kept = found["generation"] if taken_over else None
@@ -63,17 +54,8 @@ class JobPlanner:
                 await self._plan_graph(job.lease, DocumentId(job.payload["document_id"]))
             case _:
                 raise Invalid(f"no worker knows jobs of kind {job.kind}")
-        return await self._close_plan(job.lease, found)
-
-    async def plan_listing(self, job: ClaimedJob) -> Mapping[str, Any]:
-        """As `plan`, of a sync. Raises SyncCutOff, SourceRefused, SourceInvalid; NotFound: the source was removed."""
-        if self._sync is None:
-            raise Invalid("no worker here synchronises sources")
-        return await self._close_plan(job.lease, await self._sync.plan(job))
-
-    async def _close_plan(self, lease: JobLease, found: Mapping[str, Any]) -> Mapping[str, Any]:
-        async with self._jobs.writing(lease) as tx:
-            await self._jobs.planned(tx, lease, found)
+        async with self._jobs.writing(job.lease) as tx:
+            await self._jobs.planned(tx, job.lease, found)
         return found
 
     async def _scan_folder(self, lease: JobLease, root: Path) -> Mapping[str, int]:

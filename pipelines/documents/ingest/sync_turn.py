@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from cluster.state.work.jobs import ClaimedJob, JobLane, JobLedger
-from pipelines.documents.ingest.job_plan import JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter
 from pipelines.documents.ingest.stages import BatchResult
 from pipelines.documents.sync.source_sync import SourceSync
@@ -12,18 +11,18 @@ from pipelines.documents.sync.source_sync import SourceSync
 class SyncTurn:
     """Needs no reader and no embedder: who may see something no more does not see it, whatever else is away or busy."""
 
-    def __init__(
-        self, jobs: JobLedger, planner: JobPlanner, sync: SourceSync, verdicts: JobReporter, small_units: int
-    ) -> None:
+    def __init__(self, jobs: JobLedger, sync: SourceSync, verdicts: JobReporter, small_units: int) -> None:
         """`small_units`: with more to fetch a sync goes on among bulk work, else among uploads."""
-        self._jobs, self._planner, self._sync, self._verdicts = jobs, planner, sync, verdicts
-        self._small_units = small_units
+        self._jobs, self._sync, self._verdicts, self._small_units = jobs, sync, verdicts, small_units
 
     async def run(self, job: ClaimedJob, stopped: Callable[[], bool]) -> BatchResult:
         """A bounded piece of the job. Raises LeaseLost, SyncCutOff, SourceRefused, SourceInvalid."""
         payload = dict(job.payload)
         if not job.planned:
-            payload |= await self._planner.plan_listing(job)
+            found = await self._sync.plan(job)
+            async with self._jobs.writing(job.lease) as tx:
+                await self._jobs.planned(tx, job.lease, found)
+            payload |= found
         units = await self._sync.apply(job, stopped)
         if stopped():
             return BatchResult(units, ended=False)
