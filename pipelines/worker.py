@@ -60,7 +60,6 @@ from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
 
 LISTED_AT_ONCE = 2  # sources: one that lists slowly keeps no other from it
-SYNC_AFTER_SECONDS = 2.0
 QUEUE_SECONDS = 0.5  # between two looks at who waits
 SPARE_THREADS = 8
 ROOM_SETTING = "disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)"
@@ -151,8 +150,6 @@ class Worker:
     async def _work_lane(self, at: int, lane: JobLane) -> None:
         if lane is JobLane.SMALL:  # somebody waits for what is in it
             await asyncio.to_thread(self._readers[at].warm_up)
-        elif lane is JobLane.SYNC:  # out of step with the others, it needs no connection to Postgres of its own
-            await asyncio.sleep(SYNC_AFTER_SECONDS + at * 0.07)
         await self._loops[at].work(lane)
 
     def _document_store(self, database: Database) -> DocumentStore:

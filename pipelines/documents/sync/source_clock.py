@@ -18,7 +18,6 @@ from pipelines.documents.sync.synced_documents import SyncedDocuments
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 30.0
-FIRST_SECONDS: Final = 3.0  # others begin at once: one after the other they share a connection
 AT_ONCE: Final = 20
 HIDDEN_AT_ONCE: Final = 500
 
@@ -60,7 +59,6 @@ class SourceClock:
         return len(stale) + len(due)
 
     async def _tick_on(self) -> None:
-        await asyncio.sleep(FIRST_SECONDS)
         while True:
             try:
                 await self.tick()
