@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pdfplumber import table
-
 from pipelines.documents.document import Box
 from pipelines.documents.layout.table_grids import TableGrid
 
@@ -77,6 +75,8 @@ def _merge_lines(lines: Iterable[RuleLine]) -> list[RuleLine]:
         }
         for line in lines
     ]
+    from pdfplumber import table  # ten megabytes, which whoever looks at no page need not hold
+
     merged = table.merge_edges(edges, *[SNAP] * 4) if edges else []
     found = (RuleLine(edge["x0"], edge["top"], edge["x1"], edge["bottom"]) for edge in merged)
     return [line for line in found if max(line.x1 - line.x0, line.y1 - line.y0) >= SNAP]

@@ -1,6 +1,7 @@
 """The six specialists, each only if planned: retrieval, reasoning, critique, memory, formula verification, action."""
 
 import asyncio
+from importlib import import_module
 from typing import Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -9,7 +10,6 @@ from cluster.models.routing.tasks import Task
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.planning import action, prompts
 from serve_apps.agents.planning.aloud import Reasoned, reason_aloud
-from serve_apps.agents.planning.formula import verify_formula
 from serve_apps.agents.planning.shape import PlanStep, StepExecutor, validation_problems
 from serve_apps.agents.planning.work import PlannedTurn, StepResult
 from serve_apps.agents.turn.knowledge import RETRIEVAL
@@ -184,7 +184,8 @@ async def _verify_formula(work: PlannedTurn, step: PlanStep) -> StepResult:
     given = args.model_dump()
 
     async def judge(_: str) -> Json:
-        verified = asyncio.to_thread(verify_formula, args.formula, args.values, args.result, args.reference)
+        formulas = await asyncio.to_thread(import_module, "serve_apps.agents.planning.formula")  # sympy is 34 MB
+        verified = asyncio.to_thread(formulas.verify_formula, args.formula, args.values, args.result, args.reference)
         return dict((await in_time(verified, FORMULA_SECONDS, "the formula")).data)
 
     judged = await work.journal.step("formula", "verify", given, judge)
