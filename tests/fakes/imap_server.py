@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 from imapclient import IMAPClient
 
+from tests.fakes.others_read import folder_for_others
 from tests.fakes.slapd import Authority
 
 USER, PASSWORD = "mail@corp.example", 'the box\'s "own" \\ pässword'
@@ -194,9 +194,7 @@ def dovecot(connections: int = 50) -> Iterator[Dovecot]:
     who = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
     run_as = {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}
     group = grp.getgrgid(who.pw_gid).gr_name
-    with tempfile.TemporaryDirectory(prefix="aos-imap.", dir="/tmp") as at:
-        folder = Path(at)
-        folder.chmod(0o755)
+    with folder_for_others("aos-imap.") as folder:
         plain, secure = _free_ports(2)
         ids = {"user": who.pw_name, "group": group, "uid": who.pw_uid, "gid": who.pw_gid}
         ports = {"plain": plain, "secure": secure, "connections": connections}

@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +26,8 @@ from smbprotocol.open import (
 )
 from smbprotocol.session import Session
 from smbprotocol.tree import TreeConnect
+
+from tests.fakes.others_read import folder_for_others
 
 PASSWORD = "a password of 'quotes' and ümlauts"
 MISSING = "smbd is missing. Run once: make samba (or: sudo apt-get install -y --no-install-recommends samba)"
@@ -158,20 +159,18 @@ class OtherClient:
 def samba(more: str = "", of_share: str = "") -> Iterator[Samba]:
     """One whose share is an empty folder. Root's tests sign in as `nobody`, whom permissions hold for."""
     user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
-    place = Path(tempfile.mkdtemp(prefix="smb", dir="/tmp"))  # those of a run of tests let nobody else in
-    place.chmod(0o755)
-    folder, state = place / "papers", place / "state"
-    folder.mkdir()
-    state.mkdir()
-    folder.chmod(0o777)
-    running = Samba(folder, state, _free_port(), user, more, of_share)
-    try:
-        running.add_user()
-        running.start()
-        yield running
-    finally:
-        running.kill()
-        shutil.rmtree(place, ignore_errors=True)
+    with folder_for_others("aos-smb.") as place:
+        folder, state = place / "papers", place / "state"
+        folder.mkdir()
+        state.mkdir()
+        folder.chmod(0o777)
+        running = Samba(folder, state, _free_port(), user, more, of_share)
+        try:
+            running.add_user()
+            running.start()
+            yield running
+        finally:
+            running.kill()
 
 
 @contextmanager

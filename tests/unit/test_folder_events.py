@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from pipelines.documents.sources.folder_events import (
 from pipelines.documents.sources.folder_source import FolderSource
 from pipelines.documents.sources.source_port import ListingPage
 from pipelines.documents.sync.folder_watch import ChangeDebounce, WatchOpener, WatchPace
+from tests.fakes.others_read import folder_for_others
 
 MOUNTS = r"""
 22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
@@ -111,8 +111,7 @@ async def first_page(source: FolderSource) -> ListingPage:
 
 
 def test_a_folder_that_may_not_be_entered_is_left_out_and_the_others_are_watched() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+    with folder_for_others("aos-watch.") as root:
         root.chmod(0o777)
         (root / "open").mkdir(mode=0o777)
         (root / "shut").mkdir()
