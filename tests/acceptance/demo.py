@@ -1,12 +1,17 @@
-"""`make demo`: start everything, read the samples, ask three questions, and check every answer and citation."""
+"""`make demo`: start everything, read the samples, ask three questions, and check every answer and citation.
+
+With BLOBS=s3 the samples are uploaded into a bucket of moto's server, and what was started is stopped in the end.
+"""
 
 import argparse
 import os
 import secrets
 import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,21 +70,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demonstration; 0 when every answer is right and opens on its page, however long it took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--began", type=float, help="when `make` began, seconds since 1970; else now")
-    given: float | None = parser.parse_args(arguments).began
+    parser.add_argument("--blobs", choices=("folder", "s3"), default="folder", help="where bytes are kept: s3 is moto")
+    options = parser.parse_args(arguments)
+    if options.blobs == "s3":
+        with _bucket():
+            return run(options.began, bucket=True)
+    return run(options.began)
+
+
+def run(given: float | None, *, bucket: bool = False) -> int:
+    """The demonstration and its report; `given` is when `make` began."""
     began = time.time() if given is None else given
     console, shown = Console(), None
     settings = load_settings()
-    if settings.read.nfs_base_path is None:
+    if settings.read.nfs_base_path is None and not bucket:  # files in place would be in no bucket
         os.environ["NFS_BASE_PATH"] = str(settings.state_dir / "samples")  # what is started inherits it
         settings = load_settings()
     try:
         shown = demonstrate(settings, console)
     except AosError as error:
         console.print(f"error: {error}\n  fix: {error.hint}", style="red", markup=False)
-    report = Report("demo")
+    report = Report("demo-s3" if bucket else "demo")
     figures(report, shown, time.time() - began, installed=given is not None and _installed_since(given))
     report.finish(shown=False)
     return 0 if shown is not None and shown.right else 1
+
+
+@contextmanager
+def _bucket() -> Iterator[None]:
+    """A state of its own, whose bytes lie in a bucket, until the block ends."""
+    from tests.kill.uploaded_scans import bucket_settings  # moto is no part of what the product needs
+
+    with bucket_settings("s3") as settings, tempfile.TemporaryDirectory(prefix="aos-demo-") as state:
+        os.environ.update(settings, AOS_STATE_DIR=state)  # what is started inherits it
+        os.environ.pop("NFS_BASE_PATH", None)
+        try:
+            yield
+        finally:
+            supervisor.stop_instance(Path(state))
 
 
 def demonstrate(settings: Settings, console: Console) -> Shown:
