@@ -88,6 +88,8 @@ def run(given: float | None, *, bucket: bool = False) -> int:
         settings = load_settings()
     try:
         shown = demonstrate(settings, console)
+        if not bucket:  # which is stopped at once
+            say_how_to_go_on(settings, console)
     except AosError as error:
         console.print(f"error: {error}\n  fix: {error.hint}", style="red", markup=False)
     report = Report("demo-s3" if bucket else "demo")
@@ -111,7 +113,7 @@ def _bucket() -> Iterator[None]:
 
 
 def demonstrate(settings: Settings, console: Console) -> Shown:
-    """Start, sign in, read, ask, and say how to go on."""
+    """Start, sign in, read and ask."""
     began = time.monotonic()
     console.rule("Starting")
     password = start(settings, console)
@@ -130,10 +132,15 @@ def demonstrate(settings: Settings, console: Console) -> Shown:
     seen = Shown(password is not None, read, answers)
     console.print(f"{'All answers are right' if seen.right else '[red]Not everything is right[/red]'}", end=" ")
     console.print(f"after {time.monotonic() - began:.0f} s; memory {doctor.memory_bytes(settings) / 2**30:.2f} GiB.")
+    return seen
+
+
+def say_how_to_go_on(settings: Settings, console: Console) -> None:
+    """Where what was started is found, and how it is stopped."""
+    server = base_url(settings.http)
     if settings.console.enabled:
         console.print(f"Console:   {server}/console", highlight=False)
     console.print(f"API:       {server}/docs\nAsk more:  .venv/bin/aos ask 'your question'\nStop:      make down")
-    return seen
 
 
 def figures(report: Report, shown: Shown | None, seconds: float, *, installed: bool) -> None:
