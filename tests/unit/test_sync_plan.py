@@ -181,6 +181,15 @@ def test_whoever_is_new_here_is_given_what_the_source_gave_them_before() -> None
     assert made.alterations[0].readers == ("user:ann@x.example",)
 
 
+@pytest.mark.parametrize("now", [ItemRights(("new@x.example",)), ItemRights()], ids=["given", "withdrawn"])
+def test_rights_of_somebody_without_an_account_are_kept_though_no_reader_changes(now: ItemRights) -> None:
+    before = known("a", readers=(NOBODY,), rights=ItemRights(("eve@x.example",)))
+    made = plan([before], [item("a", rights=now)], RIGHTS, full=False)
+    (one,) = made.alterations
+    assert (one.item.rights, one.readers) == (now, (NOBODY,)) and not made.fetches
+    assert told(made) == {"listed": 1, "unchanged": 1}
+
+
 def test_readers_by_hand_stay_where_the_source_has_no_rights_and_not_where_it_has() -> None:
     by_hand = known("a", readers=("user:eve@x.example",), by_hand=True)
     assert not plan([by_hand], [item("a")]).alterations

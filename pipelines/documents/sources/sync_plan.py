@@ -77,7 +77,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """A document that gets another path, another id or other readers, or comes back; nothing is read."""
+    """A document that gets another path, another id, other rights or readers, or comes back; nothing is read."""
 
     known: KnownItem
     item: SourceItem
@@ -141,7 +141,8 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
             return
         stale = item.version != one.version or one.failed
         place = item.path != one.path or item.id != one.id
-        if place or one.gone or readers != one.readers:
+        # Rights that come to the same readers are kept, too: who is who may be another tomorrow, with nothing listed.
+        if place or one.gone or readers != one.readers or item.rights != one.rights:
             alterations.append(Alteration(one, item, readers))
         if stale:
             fetches.append(Fetch(item, one, readers))

@@ -77,22 +77,23 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         """
         await lock_corpus(tx, scope)
         there = await self._hold(tx, scope, source, [one["document"] for one in changes.values()])
-        done = set[str]()
+        done, seen = set[str](), 0
         for before, one in changes.items():
             if one["document"] not in there:
                 continue
             named = {"document": one["document"], "workspace": scope.workspace}
             item = item_from_json(one["item"])
-            await tx.run(self._sql["rename"], **named, filename=filename_of(item))
+            seen += await tx.run(self._sql["rename"], **named, filename=filename_of(item))
             if one["locations"]:
                 former, location = one["locations"]
-                await tx.run(self._sql["relocate"], **named, before=former, location=location)
-            await tx.run(self._sql["set_readers"], **named, readers=one["readers"])
+                seen += await tx.run(self._sql["relocate"], **named, before=former, location=location)
+            seen += await tx.run(self._sql["set_readers"], **named, readers=one["readers"])
             moved = {name: value for name, value in _item_values(item).items() if name != "version"}
             of = {"source": source.id, "workspace": scope.workspace}
             await tx.run(self._sql["move_item"], **of, before=before, **moved)
             done.add(before)
-        await mark_corpus_changed(tx, scope)
+        if seen:  # rights that come to the same readers change nothing that anybody finds
+            await mark_corpus_changed(tx, scope)
         return done
 
     async def leave(
