@@ -60,3 +60,39 @@ async def test_who_gets_an_account_later_is_let_in_by_the_rights_of_now(
     assert await guarded.sync(source) == {"rights": 1, "unchanged": 1}
     assert list(await guarded.documents(f"user:{ann}")) == ["a.txt"]
     assert not await guarded.documents(f"user:{eve}"), "what was withdrawn before she came does not come back"
+
+
+async def test_what_could_not_be_fetched_is_asked_for_again_as_it_was_listed_last(
+    guarded: SyncBench, scope: Scope, shelf: Shelf, admin_dsn: str, ann: str, eve: str
+) -> None:
+    """What a source needs to give an item may be told by its version alone."""
+    sign_up(admin_dsn, scope, [ann, eve])
+    source = await guarded.add()
+    shelf.put("a", "For Eve.", rights=ItemRights((eve,)))
+    shelf.put("x", "For nobody.")
+    shelf.away_items = {"a"}
+    await guarded.sync(source)
+    shelf.put("a", "For Ann.", path="new/a.txt", rights=ItemRights((ann,)))
+    await guarded.sync(source)
+    rows, _ = await guarded.parts.store.items(scope, source, "failed", skip=0, limit=9)
+    assert [(row["path"], row["version"], row["rights"]["users"]) for row in rows] == [("new/a.txt", "2", [ann])]
+    shelf.away_items, shelf.asked = set(), []
+    assert await guarded.sync(source) == {"added": 1, "unchanged": 1}
+    assert shelf.asked == [("a", "2")]
+    assert await guarded.documents(f"user:{ann}") == {"a.txt": "For Ann."}
+    assert not await guarded.documents(f"user:{eve}")
+
+
+async def test_a_change_that_could_not_be_fetched_does_not_count_as_read(sources: SyncBench, shelf: Shelf) -> None:
+    source = await sources.add()
+    shelf.put("a", "As it was.")
+    shelf.put("x", "Another.")
+    await sources.sync(source)
+    shelf.put("a", "Anew.")
+    shelf.away_items = {"a"}
+    await sources.sync(source)
+    rows, _ = await sources.parts.store.items(sources.scope, source, "failed", skip=0, limit=9)
+    assert [row["version"] for row in rows] == ["1"]
+    shelf.away_items = set()
+    await sources.sync(source)
+    assert (await sources.documents("user:x@x"))["a.txt"] == "Anew."

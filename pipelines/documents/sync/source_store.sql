@@ -184,10 +184,12 @@ on conflict (source_id, item_id) do update set path = excluded.path, version = e
     fingerprint = excluded.fingerprint, document_id = excluded.document_id, rights = excluded.rights, error = null,
     gone_at = null, awaiting_since = null, kept_readers = null, seen_at = clock_timestamp();
 
--- miss: The item could not be fetched.
-insert into source_items (source_id, tenant_id, workspace_id, item_id, path, rights, error)
-values (%(source)s, %(tenant)s, %(workspace)s, %(item)s, %(path)s, %(rights)s, %(error)s)
-on conflict (source_id, item_id) do update set error = excluded.error;
+-- miss: The item could not be fetched. Of a document that is there the version stays that whose bytes it has.
+insert into source_items as i (source_id, tenant_id, workspace_id, item_id, path, version, rights, error)
+values (%(source)s, %(tenant)s, %(workspace)s, %(item)s, %(path)s, %(version)s, %(rights)s, %(error)s)
+on conflict (source_id, item_id) do update set error = excluded.error, path = excluded.path, rights = excluded.rights,
+    version = case when exists (select from documents d where d.id = i.document_id and d.workspace_id = i.workspace_id)
+              then i.version else excluded.version end;
 
 -- move_item: The item has another id, path or rights now, or is back.
 update source_items i set item_id = %(item)s, path = %(path)s, rights = %(rights)s, fingerprint = %(fingerprint)s,

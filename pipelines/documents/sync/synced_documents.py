@@ -65,8 +65,8 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
     async def miss(
         self, tx: Transaction, scope: Scope, source: str, item: SourceItem, error: Mapping[str, Any]
     ) -> None:
-        """The item could not be fetched: the next sync tries it again."""
-        values = {name: value for name, value in _item_values(item).items() if name in ("item", "path", "rights")}
+        """The item could not be fetched: the next sync tries it again, as it was listed now."""
+        values = {name: value for name, value in _item_values(item).items() if name != "fingerprint"}
         await tx.run(self._sql["miss"], **scope.keys, source=source, **values, error=Jsonb(dict(error)))
 
     async def alter(
