@@ -7,6 +7,7 @@ import pytest
 
 from cluster.basics.scope import Scope
 from pipelines.documents.sources.source_port import ItemRights
+from pipelines.documents.sync.source_edits import SourceEditor
 from tests.fakes.ledger import Bench
 from tests.fakes.shelves import Shelf, SyncBench, shelf_kind, sync_bench
 
@@ -96,3 +97,43 @@ async def test_a_change_that_could_not_be_fetched_does_not_count_as_read(sources
     shelf.away_items = set()
     await sources.sync(source)
     assert (await sources.documents("user:x@x"))["a.txt"] == "Anew."
+
+
+async def ten_with_four_that_wait(sources: SyncBench, shelf: Shelf) -> str:
+    source = await sources.add()
+    for name in "abcdefghij":
+        shelf.put(name, f"Text of {name}.")
+    await sources.sync(source)
+    shelf.drop("a", "b", "c", "d")
+    await sources.sync(source)
+    assert (await sources.show(source))["waiting"]["removals"] == 4
+    return source
+
+
+async def test_removals_wait_until_a_person_says_so_whatever_is_listed_meanwhile(
+    sources: SyncBench, ledger: Bench, scope: Scope, shelf: Shelf
+) -> None:
+    source = await ten_with_four_that_wait(sources, shelf)
+    shelf.put("k", "Text of k.")
+    shelf.put("a", "Text of a.")
+    assert await sources.sync(source) == {"listed": 2, "added": 1, "unchanged": 7, "waiting": 3}
+    assert (await sources.show(source))["waiting"]["paths"] == ["b.txt", "c.txt", "d.txt"]
+    assert await sources.sync(source) == {"unchanged": 8, "waiting": 3}
+    async with ledger.database.transaction(scope) as tx:
+        await sources.parts.starter.approve(tx, scope, source, 3)
+    await ledger.run()
+    assert sorted(await sources.documents("user:x@x")) == [f"{name}.txt" for name in "aefghijk"]
+    assert (await sources.show(source))["waiting"] is None
+
+
+async def test_a_removal_that_was_declined_does_not_come_back_until_it_is_named_again(
+    sources: SyncBench, ledger: Bench, scope: Scope, shelf: Shelf
+) -> None:
+    source = await ten_with_four_that_wait(sources, shelf)
+    async with ledger.database.transaction(scope) as tx:
+        await SourceEditor(sources.parts.store).decline(tx, scope, source, 4)
+    assert await sources.sync(source) == {"unchanged": 10}
+    assert (await sources.show(source))["waiting"] is None and len(await sources.documents("user:x@x")) == 10
+    assert shelf.changes is not None
+    shelf.changes.append(("a", None))
+    assert await sources.sync(source) == {"unchanged": 9, "removed": 1}

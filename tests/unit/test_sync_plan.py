@@ -140,6 +140,42 @@ def test_a_list_of_changes_says_itself_what_is_gone() -> None:
     assert fetched(made) == [("c", False)], "what failed is tried again, though nothing tells of it"
 
 
+def in_ten(*awaiting: str) -> list[KnownItem]:
+    names = [f"n{n}" for n in range(10)]
+    return [known(name, awaiting=name in awaiting) for name in names]
+
+
+def test_a_removal_that_waits_waits_on_though_changes_name_it_once() -> None:
+    guard = RemovalGuard(waited_for=WaitReason.MANY)
+    made = plan(in_ten("n0", "n1", "n2"), [item("n1")], guard=replace(guard, share=0.1), full=False)
+    assert [one.id for one in made.waiting] == ["n0", "n2"] and made.reason is WaitReason.MANY
+    assert not made.removals and told(made) == {"listed": 1, "unchanged": 8, "waiting": 2}
+    made = plan(in_ten("n0", "n1", "n2"), [], guard=replace(guard, approved=frozenset({"n0", "n2"})), full=False)
+    assert [one.id for one in made.removals] == ["n0", "n1", "n2"], "the one that is left is not too many"
+
+
+def test_what_a_doubtful_listing_left_out_waits_for_a_person_while_changes_say_nothing_of_it() -> None:
+    guard = RemovalGuard(waited_for=WaitReason.INCOMPLETE)
+    made = plan(in_ten("n0"), [], guard=guard, full=False, removed=["n1"])
+    assert [one.id for one in made.removals] == ["n1"] and [one.id for one in made.waiting] == ["n0"]
+    assert made.reason is WaitReason.INCOMPLETE
+    made = plan(in_ten("n0"), [], guard=guard, full=False, removed=["n0"])
+    assert [one.id for one in made.removals] == ["n0"] and made.reason is None
+    many = plan(in_ten("n0"), [], guard=guard, full=False, removed=["n1", "n2"])
+    assert len(many.waiting) == 3 and not many.removals and many.reason is WaitReason.INCOMPLETE
+    deleted = [replace(one, excluded=True) if one.awaiting else one for one in in_ten("n0")]
+    assert not plan(deleted, [], guard=guard, full=False).removals, "it would come back with the next whole listing"
+
+
+def test_changes_that_name_a_removal_are_believed_though_something_else_could_not_be_told() -> None:
+    fault = ListingFault("x", "its permissions cannot be read")
+    before = [*in_ten(), known("never", document=None)]
+    made = plan(before, [], guard=RemovalGuard(), full=False, removed=["n0", "never"], faults=[fault])
+    assert [one.id for one in made.removals] == ["n0", "never"] and not made.waiting
+    made = plan(before, [], guard=RemovalGuard(), full=False, removed=["n0", "n1", "n2", "never"])
+    assert [one.id for one in made.removals] == ["never"] and made.reason is WaitReason.MANY
+
+
 RIGHTS = ReaderRules(
     has_rights=True,
     people=frozenset({"ann@x.example"}),

@@ -21,6 +21,7 @@ class KnownItem:
         gone: it left the source, and its document is hidden.
         failed: it could not be fetched or read to the end: it is taken again, whatever its version is.
         excluded: a person has deleted its document: it stays away.
+        awaiting: its removal waits for a person.
     """
 
     id: str
@@ -35,6 +36,7 @@ class KnownItem:
     gone: bool = False
     failed: bool = False
     excluded: bool = False
+    awaiting: bool = False
 
     @property
     def is_here(self) -> bool:
@@ -104,10 +106,16 @@ class SyncPlan:
 
 @dataclass(frozen=True, slots=True)
 class RemovalGuard:
-    """How much may go without a question; `approved` are ids that a person has said may go."""
+    """How much may go without a question.
+
+    Attributes:
+        approved: ids that a person has said may go.
+        waited_for: why the removals wait that do.
+    """
 
     share: float = 0.2
     approved: frozenset[str] = frozenset()
+    waited_for: WaitReason | None = None
 
 
 COUNTED = ("listed", "added", "changed", "moved", "returned", "rights", "unchanged", "excluded", "held")
@@ -173,11 +181,15 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
 
 
 def _missing_items(known: Iterable[KnownItem], listed: Collection[str], listing: Listing) -> list[KnownItem]:
-    """Items that are not there any more: left out of a full listing, or said to be gone by a list of changes."""
+    """Items that are not there any more: left out of a full listing, or said to be gone by a list of changes.
+
+    Such a list names a removal once: one that waits for a person is missing until its item is listed.
+    """
+    missing = [one for one in known if not one.gone and one.id not in listed]
     if listing.full:
-        return [one for one in known if not one.gone and one.id not in listed]
-    removed = set(listing.removed).difference(listed)
-    return [one for one in known if not one.gone and one.id in removed]
+        return missing
+    removed = set(listing.removed)
+    return [one for one in missing if one.awaiting or one.id in removed]
 
 
 def _match_moves(
@@ -210,16 +222,35 @@ def _change_of(one: KnownItem, *, stale: bool, place: bool, rights: bool) -> str
 def _guard_removals(
     known: Sequence[KnownItem], missing: Sequence[KnownItem], listing: Listing, guard: RemovalGuard
 ) -> tuple[list[KnownItem], list[KnownItem], WaitReason | None]:
+    """What goes, what waits for a person, and why."""
     here = sum(one.is_here for one in known)
     asked = [one for one in missing if one.is_here and one.id not in guard.approved]
+    many = len(asked) > guard.share * here
+    if not listing.full:
+        return _guard_changes(missing, asked, frozenset(listing.removed), guard, many=many)
     reason = None
     if not listing.complete:
         reason = WaitReason.INCOMPLETE
-    elif listing.full and not listing.items and here:
+    elif not listing.items and here:
         reason = WaitReason.EMPTY
-    elif len(asked) > guard.share * here:
+    elif many:
         reason = WaitReason.MANY
     if not asked or reason is None:
         # What was never fetched, or deleted by a person, is only forgotten; not where the listing may be wrong.
         return ([one for one in missing if one.is_here or reason is None], [], None)
     return [one for one in missing if one.id in guard.approved], asked, reason
+
+
+def _guard_changes(
+    missing: Sequence[KnownItem], asked: Sequence[KnownItem], said: Collection[str], guard: RemovalGuard, *, many: bool
+) -> tuple[list[KnownItem], list[KnownItem], WaitReason | None]:
+    """The same of a list of changes: it says itself what is gone, and what it cannot tell says nothing against that.
+
+    What came to wait because a whole listing was doubtful waits on: no list of changes says whether it is there.
+    """
+    doubted = guard.waited_for in (WaitReason.INCOMPLETE, WaitReason.EMPTY)
+    kept = [one for one in asked if doubted and one.id not in said]
+    waiting = list(asked) if many else kept
+    waits = {one.id for one in waiting}
+    removals = [one for one in missing if one.id not in waits and (one.is_here or one.id in said)]
+    return removals, waiting, guard.waited_for if kept else WaitReason.MANY if waiting else None

@@ -102,7 +102,7 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s
 
 -- definition: What a sync needs of a source.
 select id::text, name, kind, settings, credential, readers, group_names, has_rights, max_removed_percent, erase_after_days,
-       cursor, job_id::text, tags, agent_id::text
+       cursor, job_id::text, tags, agent_id::text, waiting->>'reason' as waits
 from sources where id = %(source)s and workspace_id = %(workspace)s;
 
 -- credential: One of the workspace's by its name; nothing of what is sealed.

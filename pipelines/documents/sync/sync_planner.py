@@ -99,7 +99,7 @@ class SyncPlanner:
     ) -> Mapping[str, Any]:
         lease, dry_run = job.lease, bool(job.payload.get("dry_run"))
         known = await self._store.known(lease.scope, source.id)
-        guard = RemovalGuard(source.max_removed_percent / 100, _approved(known, job.payload))
+        guard = RemovalGuard(source.max_removed_percent / 100, _approved(known, job.payload), source.waited_for)
         plan = plan_sync(known.items, listing, await self._store.rules(lease.scope, source), guard)
         told = {"job": lease.job, "dry_run": dry_run, "at": listed_at.isoformat(), **describe_plan(plan, listing)}
         if not dry_run:
