@@ -137,3 +137,17 @@ async def test_a_removal_that_was_declined_does_not_come_back_until_it_is_named_
     assert shelf.changes is not None
     shelf.changes.append(("a", None))
     assert await sources.sync(source) == {"unchanged": 9, "removed": 1}
+
+
+@pytest.mark.parametrize(
+    ("values", "cursor"), [({"credential": "another"}, None), ({"settings": {"x": "y"}}, None), ({"readers": []}, "1")]
+)
+async def test_another_account_is_asked_for_everything(
+    sources: SyncBench, ledger: Bench, scope: Scope, shelf: Shelf, values: dict[str, object], cursor: str | None
+) -> None:
+    source = await sources.add()
+    shelf.put("a", "Text of a.")
+    await sources.sync(source)
+    async with ledger.database.transaction(scope) as tx:
+        await SourceEditor(sources.parts.store).change(tx, scope, source, values)
+    assert (await sources.parts.store.definition(scope, source)).cursor == cursor

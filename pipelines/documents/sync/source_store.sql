@@ -55,11 +55,11 @@ update sources set enabled = false, next_at = null where id = %(source)s and wor
 update sources set enabled = true, next_at = case when every_minutes is not null then clock_timestamp() end
 where id = %(source)s and workspace_id = %(workspace)s;
 
--- change: What people have changed of it; other settings are another listing, which its cursor knows nothing of.
+-- change: What people have changed of it. Its cursor knows nothing of what other settings or another account would list.
 update sources set name = %(name)s, settings = %(settings)s, credential = %(credential)s, readers = %(readers)s,
     group_names = %(group_names)s, every_minutes = %(every_minutes)s, max_removed_percent = %(max_removed_percent)s,
     erase_after_days = %(erase_after_days)s, stale_after_hours = %(stale_after_hours)s, has_rights = %(has_rights)s,
-    cursor = case when settings = %(settings)s then cursor end,
+    cursor = case when settings = %(settings)s and credential is not distinct from %(credential)s then cursor end,
     next_at = case when enabled and %(every_minutes)s::int is not null then clock_timestamp() end
 where id = %(source)s and workspace_id = %(workspace)s;
 
