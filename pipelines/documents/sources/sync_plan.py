@@ -46,13 +46,20 @@ class KnownItem:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A whole listing; see `ListingPage`. `complete` is False where it broke off or could not look everywhere."""
+    """A whole listing; see `ListingPage`. `complete` is False where it broke off or could not look everywhere.
+
+    Attributes:
+        more_faults: how many there were beyond those that are kept.
+        more_notes: likewise.
+    """
 
     items: Sequence[SourceItem]
     removed: Collection[str] = ()
     faults: Sequence[ListingFault] = ()
     full: bool = True
     notes: Sequence[ListingFault] = ()
+    more_faults: int = 0
+    more_notes: int = 0
 
     @property
     def complete(self) -> bool:

@@ -73,20 +73,20 @@ class SyncPlanner:
         removed: list[str] = []
         faults: list[ListingFault] = []
         notes: list[ListingFault] = []
-        full, last = True, cursor
+        full, last, more_faults, more_notes = True, cursor, 0, 0
         async for page in opened.list_changes(cursor):
             for item in page.items:
                 items[item.id] = item
             removed += page.removed
-            faults += page.faults[: max(0, FAULTS - len(faults))]
-            notes += page.notes[: max(0, FAULTS - len(notes))]
+            more_faults += _keep(faults, page.faults)
+            more_notes += _keep(notes, page.notes)
             full, last = page.full, page.cursor or last
             if len(items) > self._most_items:
                 raise TooLarge(
                     f"the source holds more than {self._most_items} items",
                     fix="Make a source of each part of it, or raise AOS_SOURCES_MOST_ITEMS.",
                 )
-        return Listing(list(items.values()), removed, faults, full, notes), last
+        return Listing(list(items.values()), removed, faults, full, notes, more_faults, more_notes), last
 
     async def _carry(
         self,
@@ -139,10 +139,21 @@ def describe_plan(plan: SyncPlan, listing: Listing) -> dict[str, Any]:
         "passed": [f"{one.path}: {one.why}" for one in listing.notes],
     }
     return {
-        "counts": {**plan.counts, "faults": len(listing.faults), "passed": len(listing.notes)},
+        "counts": {
+            **plan.counts,
+            "faults": len(listing.faults) + listing.more_faults,
+            "passed": len(listing.notes) + listing.more_notes,
+        },
         "reason": plan.reason,
         "samples": {name: paths[:SAMPLES] for name, paths in sorts.items() if paths},
     }
+
+
+def _keep(kept: list[ListingFault], more: Sequence[ListingFault]) -> int:
+    """Add what there is room for; how many there was none for."""
+    fit = more[: max(0, FAULTS - len(kept))]
+    kept += fit
+    return len(more) - len(fit)
 
 
 def _approved(known: KnownItems, payload: Mapping[str, Any]) -> frozenset[str]:
