@@ -7,7 +7,9 @@ import pytest
 
 from cluster.basics.scope import Scope
 from pipelines.documents.sources.source_port import ItemRights
+from pipelines.documents.store.library import DocumentLibrary
 from pipelines.documents.sync.source_edits import SourceEditor
+from pipelines.documents.sync.synced_documents import SyncedDocuments
 from tests.fakes.ledger import Bench
 from tests.fakes.shelves import Shelf, SyncBench, shelf_kind, sync_bench
 
@@ -151,3 +153,74 @@ async def test_another_account_is_asked_for_everything(
     async with ledger.database.transaction(scope) as tx:
         await SourceEditor(sources.parts.store).change(tx, scope, source, values)
     assert (await sources.parts.store.definition(scope, source)).cursor == cursor
+
+
+async def test_what_comes_back_changed_is_hidden_until_its_new_bytes_are_here(
+    guarded: SyncBench, scope: Scope, shelf: Shelf, admin_dsn: str, ann: str, eve: str
+) -> None:
+    sign_up(admin_dsn, scope, [ann, eve])
+    source = await guarded.add(max_removed_percent=100, erase_after_days=0)
+    shelf.put("a", "Old, for Eve.", rights=ItemRights((eve,)))
+    shelf.put("x", "For nobody.")
+    await guarded.sync(source)
+    ids = await guarded.ids()
+    shelf.drop("a")
+    await guarded.sync(source)
+    shelf.put("a", "New, for Ann.", path="b.txt", rights=ItemRights((ann,)))
+    shelf.change("a", version="2")
+    shelf.away_items = {"a"}
+    assert await guarded.sync(source) == {"listed": 1, "returned": 1, "unchanged": 1}
+    assert not await guarded.documents(f"user:{eve}") and not await guarded.documents(f"user:{ann}")
+    shelf.away_items = set()
+    assert await guarded.sync(source) == {"returned": 1, "unchanged": 1}, "it is neither named again nor erased"
+    assert await guarded.documents(f"user:{ann}") == {"b.txt": "New, for Ann."}
+    assert not await guarded.documents(f"user:{eve}") and (await guarded.ids())["b.txt"] == ids["a.txt"]
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+async def test_what_is_back_on_the_day_it_would_be_erased_stays(
+    sources: SyncBench, shelf: Shelf, version: str
+) -> None:
+    source = await sources.add(max_removed_percent=100, erase_after_days=0)
+    shelf.put("a", "Text of a.")
+    await sources.sync(source)
+    ids = await sources.ids()
+    shelf.drop("a")
+    await sources.sync(source)
+    shelf.put("a", "Text of a.")
+    shelf.change("a", version=version)
+    assert await sources.sync(source) == {"listed": 1, "returned": 1}
+    assert await sources.ids() == ids and await sources.documents("user:x@x") == {"a.txt": "Text of a."}
+
+
+async def test_what_has_come_back_since_it_was_to_be_erased_is_not(
+    sources: SyncBench, ledger: Bench, scope: Scope, shelf: Shelf
+) -> None:
+    source = await sources.add()
+    shelf.put("a", "Text of a.")
+    await sources.sync(source)
+    definition, ids = await sources.parts.store.definition(scope, source), await sources.ids()
+    async with ledger.database.transaction(scope) as tx:
+        unit = {"document": ids["a.txt"], "left": True}
+        assert await SyncedDocuments(ledger.database).erase(tx, scope, definition, "a", unit) is None
+    assert await sources.ids() == ids
+    assert await sources.sync(source) == {"unchanged": 1}
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+async def test_readers_by_hand_outlast_a_return(
+    sources: SyncBench, ledger: Bench, scope: Scope, shelf: Shelf, version: str
+) -> None:
+    source = await sources.add(max_removed_percent=100)
+    shelf.put("a", "Text of a.")
+    await sources.sync(source)
+    async with ledger.database.transaction(scope) as tx:
+        library, ids = DocumentLibrary(ledger.database), await sources.ids()
+        await library.change_readers(tx, scope, ids["a.txt"], ["group:legal"])
+    shelf.drop("a")
+    await sources.sync(source)
+    shelf.put("a", "Text of a.")
+    shelf.change("a", version=version)
+    await sources.sync(source)
+    assert await sources.sync(source) == {"unchanged": 1}
+    assert await sources.documents("group:legal") and not await sources.documents("user:x@x")

@@ -88,13 +88,27 @@ def test_what_left_leaves_and_is_forgotten_where_it_never_came() -> None:
 def test_what_comes_back_is_the_same_document_and_is_read_only_where_it_changed() -> None:
     before = [known("a", gone=True, readers=("source:gone",)), known("b", gone=True, readers=("source:gone",))]
     made = plan(before, [item("a"), item("b", "2")])
-    assert [(one.known.id, one.readers) for one in made.alterations] == [("a", ()), ("b", ())]
-    assert fetched(made) == [("b", False)] and made.counts["returned"] == 2
+    assert [(one.known.id, one.readers) for one in made.alterations] == [("a", ())], "b shows with its new bytes"
+    (one,) = made.fetches
+    assert (one.item.id, one.known, one.readers) == ("b", before[1], ()) and made.counts["returned"] == 2
 
 
-def test_readers_by_hand_come_back_with_the_document() -> None:
-    made = plan([known("a", gone=True, kept=("group:legal",), readers=("source:gone",))], [item("a")])
-    assert made.alterations[0].readers == ("group:legal",)
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_readers_by_hand_come_back_with_the_document(version: str) -> None:
+    made = plan([known("a", gone=True, kept=("group:legal",), readers=("source:gone",))], [item("a", version)])
+    (one,) = made.alterations or made.fetches
+    assert one.readers == ("group:legal",) and one.by_hand
+    made = plan([known("a", gone=True, kept=("group:legal",))], [item("a", version)], RIGHTS)
+    (one,) = made.alterations or made.fetches
+    assert one.readers == (NOBODY,) and not one.by_hand
+
+
+def test_what_is_back_and_could_not_be_fetched_is_tried_again_until_it_leaves() -> None:
+    back = known("a", gone=True, failed=True, returning=True, fingerprint="f")
+    assert fetched(plan([back], [], full=False)) == [("a", False)]
+    assert [one.id for one in plan([back], [], full=False, removed=["a"]).removals] == ["a"]
+    made = plan([back], [item("b", fingerprint="f")])
+    assert fetched(made) == [("b", True)] and [one.id for one in made.removals] == ["a"], "it was nowhere to move from"
 
 
 def test_what_a_person_has_deleted_stays_away_whatever_its_version() -> None:

@@ -22,6 +22,7 @@ class KnownItem:
         failed: it could not be fetched or read to the end: it is taken again, whatever its version is.
         excluded: a person has deleted its document: it stays away.
         awaiting: its removal waits for a person.
+        returning: it is gone here, and back in the source, from where it could not be fetched yet.
     """
 
     id: str
@@ -37,6 +38,7 @@ class KnownItem:
     failed: bool = False
     excluded: bool = False
     awaiting: bool = False
+    returning: bool = False
 
     @property
     def is_here(self) -> bool:
@@ -77,11 +79,12 @@ class WaitReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """An item whose bytes are read; `known` is None for one that is new."""
+    """An item whose bytes are read; `known` is None for one that is new. `by_hand`: a person gave these readers."""
 
     item: SourceItem
     known: KnownItem | None
     readers: tuple[str, ...]
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,7 @@ class Alteration:
     known: KnownItem
     item: SourceItem
     readers: tuple[str, ...]
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +160,13 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
             return
         stale = item.version != one.version or one.failed
         place = item.path != one.path or item.id != one.id
+        by_hand = one.gone and one.kept is not None and not rules.has_rights
         # Rights that come to the same readers are kept, too: who is who may be another tomorrow, with nothing listed.
-        if place or one.gone or readers != one.readers or item.rights != one.rights:
-            alterations.append(Alteration(one, item, readers))
+        differs = place or one.gone or readers != one.readers or item.rights != one.rights
+        if differs and not (one.gone and stale):  # what it was before it left is nobody's: it is back with its bytes
+            alterations.append(Alteration(one, item, readers, by_hand))
         if stale:
-            fetches.append(Fetch(item, one, readers))
+            fetches.append(Fetch(item, one, readers, by_hand))
         counts[_change_of(one, stale=stale, place=place, rights=readers != one.readers)] += 1
 
     for item in fresh:
@@ -179,7 +185,7 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
     leaving = {one.id for one in missing} - {one.id for one in moved.values()}
     if not listing.full:  # whatever a list of changes does not name is as it was, but for who is who by now
         for one in known:
-            if one.id not in listed and one.id not in leaving and not one.gone:
+            if one.id not in listed and one.id not in leaving and (not one.gone or one.returning):
                 compare(SourceItem(one.id, one.version, one.path, None, one.fingerprint, one.rights), one)
     missing = [one for one in missing if one.id in leaving]
     removals, waiting, reason = _guard_removals(known, missing, listing, guard)
@@ -192,7 +198,7 @@ def _missing_items(known: Iterable[KnownItem], listed: Collection[str], listing:
 
     Such a list names a removal once: one that waits for a person is missing until its item is listed.
     """
-    missing = [one for one in known if not one.gone and one.id not in listed]
+    missing = [one for one in known if (not one.gone or one.returning) and one.id not in listed]
     if listing.full:
         return missing
     removed = set(listing.removed)
@@ -203,6 +209,7 @@ def _match_moves(
     fresh: Sequence[SourceItem], missing: Sequence[KnownItem], complete: bool
 ) -> tuple[dict[str, KnownItem], set[str]]:
     """New items by id that are missing ones at another place; and those that may be, and wait for a whole listing."""
+    missing = [one for one in missing if not one.gone]
     one_each = Counter(one.fingerprint for one in missing)
     one_each.update(item.fingerprint for item in fresh)
     there = {one.fingerprint: one for one in missing if one.fingerprint is not None and one_each[one.fingerprint] == 2}

@@ -298,4 +298,5 @@ def _known_item(row: Row) -> KnownItem:
         failed=row["failed"],
         excluded=missing and not row["gone"],
         awaiting=row["awaiting_since"] is not None,
+        returning=row["gone"] and row["missed"],
     )

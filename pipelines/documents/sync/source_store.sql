@@ -111,7 +111,7 @@ where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.name = %
 
 -- known: What is known of a source's items, and of the documents that they are.
 select i.item_id, i.path, i.version, i.fingerprint, i.document_id, i.rights, i.kept_readers, i.awaiting_since,
-       i.gone_at is not null as gone, d.id is not null as there, d.readers, d.own_readers,
+       i.gone_at is not null as gone, i.error is not null as missed, d.id is not null as there, d.readers, d.own_readers,
        i.error is not null or coalesce(d.status in ('pending', 'processing'), false)
            or coalesce((d.failure->>'retryable')::boolean, false) as failed
 from source_items i left join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
@@ -144,10 +144,16 @@ update sources set last_plan = %(plan)s where id = %(source)s and workspace_id =
 -- set_error: Why the newest sync could not be done.
 update sources set last_error = %(error)s where id = %(source)s and workspace_id = %(workspace)s;
 
--- due_to_erase: Documents that left so long ago that they are to go for good.
+-- due_to_erase: Documents that left so long ago that they are to go for good; none that is back and was not fetched yet.
 select i.item_id, i.document_id from source_items i
-where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at <= clock_timestamp() - make_interval(days => %(days)s)
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.error is null
+  and i.gone_at <= clock_timestamp() - make_interval(days => %(days)s)
 order by i.gone_at, i.item_id limit %(most)s;
+
+-- is_gone: A row where the item is not back; it is locked until the transaction ends.
+select i.item_id from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = %(item)s
+  and i.gone_at is not null and i.error is null for update;
 
 -- every_item: All of a source that is removed.
 select i.item_id, i.document_id from source_items i
@@ -205,19 +211,19 @@ update document_versions set location = %(location)s
 where document_id = %(document)s and workspace_id = %(workspace)s and location = %(before)s;
 
 -- set_readers: Who may see documents from now on; members, chunks and vectors follow by triggers.
-update documents d set readers = n.readers, own_readers = false
+update documents d set readers = n.readers, own_readers = %(by_hand)s
 from (select %(document)s::text as id, %(readers)s::text[] as readers) n
 where d.id = n.id and d.workspace_id = %(workspace)s and d.readers is distinct from n.readers;
 
--- leave: Items that left; those that never became a document are forgotten.
+-- leave: Items that left, some of them again before they could be fetched; what never became a document is forgotten.
 with forgotten as (
     delete from source_items i where i.source_id = %(source)s and i.workspace_id = %(workspace)s
     and i.item_id = any(%(items)s) and not exists (
         select from documents d where d.id = i.document_id and d.workspace_id = i.workspace_id))
-update source_items i set gone_at = clock_timestamp(), awaiting_since = null, error = null,
-    kept_readers = case when d.own_readers then d.readers end
+update source_items i set gone_at = coalesce(i.gone_at, clock_timestamp()), awaiting_since = null, error = null,
+    kept_readers = case when i.gone_at is not null then i.kept_readers when d.own_readers then d.readers end
 from documents d
-where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = any(%(items)s) and i.gone_at is null
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = any(%(items)s)
   and d.id = i.document_id and d.workspace_id = i.workspace_id;
 
 -- hide: Documents of the source that nobody sees from now on; until they come back, or are erased.

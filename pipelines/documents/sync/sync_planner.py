@@ -52,7 +52,7 @@ class SyncPlanner:
             return {}
         if job.payload.get("remove"):
             rows = await self._store.every_item(lease.scope, source.id)
-            await self._write_units(lease, ERASE, [erase_unit(row) for row in rows])
+            await self._write_units(lease, ERASE, [erase_unit(row, left=False) for row in rows])
             return {}
         listed_at = self._clock()
         try:
@@ -106,8 +106,9 @@ class SyncPlanner:
             await self._write_units(lease, ALTER, [alter_unit(one, opened) for one in plan.alterations])
             await self._write_units(lease, LEAVE, [leave_unit(one) for one in plan.removals])
             await self._write_units(lease, FETCH, [fetch_unit(one, source.prefix, lease.job) for one in plan.fetches])
-            due = await self._store.due_to_erase(lease.scope, source, ERASED_A_SYNC)
-            await self._write_units(lease, ERASE, [erase_unit(row) for row in due])
+            due, here = await self._store.due_to_erase(lease.scope, source, ERASED_A_SYNC), {i.id for i in listing.items}
+            left = [erase_unit(row, left=True) for row in due if row["item_id"] not in here]
+            await self._write_units(lease, ERASE, left)
         async with self._jobs.writing(lease) as tx:
             if dry_run:
                 await self._store.set_last_plan(tx, lease.scope, source.id, told)
