@@ -1,12 +1,13 @@
 """Syncs of a source that lists what changed: rights, failures, removals and returns that it names only once."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
 from cluster.basics.scope import Scope
-from pipelines.documents.sources.source_port import ItemRights
+from pipelines.documents.sources.source_port import ItemRights, ListingFault
 from pipelines.documents.store.library import DocumentLibrary
 from pipelines.documents.sync.source_edits import SourceEditor
 from pipelines.documents.sync.synced_documents import SyncedDocuments
@@ -224,3 +225,72 @@ async def test_readers_by_hand_outlast_a_return(
     await sources.sync(source)
     assert await sources.sync(source) == {"unchanged": 1}
     assert await sources.documents("group:legal") and not await sources.documents("user:x@x")
+
+
+async def age(ledger: Bench, scope: Scope, hours: int) -> None:
+    """Whatever happened to sources happened earlier than it did."""
+    await ledger.rows(
+        scope,
+        "update sources set last_success_at = last_success_at - make_interval(hours => %(hours)s),"
+        " hidden_at = hidden_at - make_interval(hours => %(hours)s) returning id",
+        hours=hours,
+    )
+
+
+async def two_that_are_hidden(guarded: SyncBench, ledger: Bench, shelf: Shelf, ann: str) -> str:
+    source = await guarded.add(stale_after_hours=24, every_minutes=1440)
+    for name in "ab":
+        shelf.put(name, f"Text of {name}.", rights=ItemRights((ann,)))
+    await guarded.sync(source)
+    assert len(await guarded.documents(f"user:{ann}")) == 2
+    await age(ledger, guarded.scope, 25)
+    guarded.time.now = datetime.now(UTC)
+    await guarded.clock.tick()
+    assert not await guarded.documents(f"user:{ann}")
+    return source
+
+
+@pytest.mark.parametrize("full", [True, False])
+async def test_what_half_a_listing_confirms_is_shown_and_is_hidden_again_in_its_time(
+    guarded: SyncBench, ledger: Bench, scope: Scope, shelf: Shelf, admin_dsn: str, ann: str, full: bool
+) -> None:
+    sign_up(admin_dsn, scope, [ann])
+    shelf.changes = None if full else []
+    source = await two_that_are_hidden(guarded, ledger, shelf, ann)
+    shelf.change("a", path="a.txt")
+    unlisted = shelf.items.pop("b")
+    shelf.faults = [ListingFault("there", "permission denied")]
+    await guarded.sync(source)
+    assert list(await guarded.documents(f"user:{ann}")) == ["a.txt"]
+    assert (await guarded.show(source))["hidden_at"] is not None, "not all of it is shown"
+    await guarded.clock.tick()
+    assert list(await guarded.documents(f"user:{ann}")) == ["a.txt"]
+    await age(ledger, scope, 25)
+    await guarded.clock.tick()
+    assert not await guarded.documents(f"user:{ann}"), "nobody has confirmed it since"
+    shelf.items["b"], shelf.faults = unlisted, []
+    await guarded.sync(source)
+    assert len(await guarded.documents(f"user:{ann}")) == 2 and (await guarded.show(source))["hidden_at"] is None
+
+
+async def test_what_is_hidden_during_a_sync_is_shown_by_the_next_at_once(
+    guarded: SyncBench, ledger: Bench, scope: Scope, shelf: Shelf, admin_dsn: str, ann: str
+) -> None:
+    sign_up(admin_dsn, scope, [ann])
+    source = await two_that_are_hidden(guarded, ledger, shelf, ann)
+    await guarded.sync(source)
+    await age(ledger, scope, 23)
+    await guarded.start(source)
+    job = await ledger.claim()
+    assert ledger.sync is not None
+    planned = await ledger.sync.plan(job)
+    async with ledger.jobs.writing(job.lease) as tx:
+        await ledger.jobs.planned(tx, job.lease, planned)
+    guarded.time.now = datetime.now(UTC) + timedelta(hours=2)
+    await guarded.clock.tick()
+    await ledger.finish(await ledger.jobs.reload(job), ledger.runner())
+    shown = await guarded.show(source)
+    assert not await guarded.documents(f"user:{ann}") and shown["hidden_at"] is not None
+    assert shown["next_at"] < datetime.now(UTC)
+    await guarded.sync(source)
+    assert len(await guarded.documents(f"user:{ann}")) == 2 and (await guarded.show(source))["hidden_at"] is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.documents.sources.item_rights import NOBODY, ReaderRules
+from pipelines.documents.sources.item_rights import NOBODY, STALE, ReaderRules
 from pipelines.documents.sources.source_port import ItemRights, ListingFault, SourceItem
 from pipelines.documents.sources.sync_plan import KnownItem, Listing, RemovalGuard, SyncPlan, WaitReason, plan_sync
 
@@ -238,6 +238,14 @@ def test_rights_of_somebody_without_an_account_are_kept_though_no_reader_changes
     (one,) = made.alterations
     assert (one.item.rights, one.readers) == (now, (NOBODY,)) and not made.fetches
     assert told(made) == {"listed": 1, "unchanged": 1}
+
+
+def test_changes_that_could_not_all_be_told_show_nothing_again_but_what_they_name() -> None:
+    rights, fault = ItemRights(("ann@x.example",)), ListingFault("x", "its permissions cannot be read")
+    before = [known(name, readers=(STALE,), rights=rights) for name in "ab"]
+    made = plan(before, [item("a", rights=rights)], RIGHTS, full=False, faults=[fault])
+    assert [one.known.id for one in made.alterations] == ["a"] and told(made) == {"listed": 1, "rights": 1, "held": 1}
+    assert len(plan(before, [], RIGHTS, full=False).alterations) == 2
 
 
 def test_readers_by_hand_stay_where_the_source_has_no_rights_and_not_where_it_has() -> None:

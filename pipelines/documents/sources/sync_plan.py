@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pipelines.documents.sources.item_rights import ReaderRules
+from pipelines.documents.sources.item_rights import STALE, ReaderRules
 from pipelines.documents.sources.source_port import ItemRights, ListingFault, SourceItem
 
 
@@ -138,7 +138,7 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
     An item that is as it was is not read. One that is new and has the fingerprint of one that is missing was moved;
     where the listing is not complete that cannot be told, and it is `held` until one is. A document that a person has
     deleted stays away for as long as its item is there. One that is still being written is `held`, too, and stays as it
-    was until it is not.
+    was until it is not; so is one that is hidden because its rights are too old, and is not confirmed.
     """
     listed = {item.id: item for item in listing.items}
     before = {one.id: one for one in known}
@@ -185,7 +185,11 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
     leaving = {one.id for one in missing} - {one.id for one in moved.values()}
     if not listing.full:  # whatever a list of changes does not name is as it was, but for who is who by now
         for one in known:
-            if one.id not in listed and one.id not in leaving and (not one.gone or one.returning):
+            if one.id in listed or one.id in leaving or (one.gone and not one.returning):
+                continue
+            if STALE in one.readers and not listing.complete:  # that confirms nothing but what it names
+                counts["held"] += 1
+            else:
                 compare(SourceItem(one.id, one.version, one.path, None, one.fingerprint, one.rights), one)
     missing = [one for one in missing if one.id in leaving]
     removals, waiting, reason = _guard_removals(known, missing, listing, guard)

@@ -243,14 +243,18 @@ order by i.document_id limit %(most)s;
 -- set_hidden: Nobody has confirmed its rights for too long.
 update sources set hidden_at = clock_timestamp() where id = %(source)s and workspace_id = %(workspace)s;
 
--- is_stale: Whether a source with rights still is, now that it is locked.
-select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and s.has_rights and s.hidden_at is null
-  and coalesce(s.last_success_at, s.created_at) + make_interval(hours => s.stale_after_hours) < %(now)s for update;
+-- is_stale: Whether a source with rights still is, now that it is locked. What was shown after it was hidden ages anew.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and s.has_rights
+  and greatest(coalesce(s.last_success_at, s.created_at), s.hidden_at) + make_interval(hours => s.stale_after_hours) < %(now)s
+for update;
 
--- close: A sync was done to its end; `listed_at` is when its listing began, null where that was not whole.
+-- close: A sync was done to its end; `listed_at` is when its listing began, null where that was not whole. Documents that
+-- were hidden after it are so still, and are shown by the next, which is due at once.
 update sources set cursor = %(cursor)s, last_error = %(error)s,
     last_success_at = coalesce(%(listed_at)s::timestamptz, last_success_at),
-    hidden_at = case when %(listed_at)s::timestamptz is null then hidden_at end
+    hidden_at = case when %(listed_at)s::timestamptz is null or hidden_at > %(listed_at)s::timestamptz then hidden_at end,
+    next_at = case when hidden_at > %(listed_at)s::timestamptz and enabled and every_minutes is not null
+              then clock_timestamp() else next_at end
 where id = %(source)s and workspace_id = %(workspace)s;
 
 -- due: Sources whose sync is due, across tenants; each is claimed once.
