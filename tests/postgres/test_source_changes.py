@@ -179,9 +179,7 @@ async def test_what_comes_back_changed_is_hidden_until_its_new_bytes_are_here(
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
-async def test_what_is_back_on_the_day_it_would_be_erased_stays(
-    sources: SyncBench, shelf: Shelf, version: str
-) -> None:
+async def test_what_is_back_on_the_day_it_would_be_erased_stays(sources: SyncBench, shelf: Shelf, version: str) -> None:
     source = await sources.add(max_removed_percent=100, erase_after_days=0)
     shelf.put("a", "Text of a.")
     await sources.sync(source)

@@ -145,56 +145,65 @@ def plan_sync(known: Sequence[KnownItem], listing: Listing, rules: ReaderRules, 
     missing = _missing_items(known, listed, listing)
     fresh = [item for item in listed.values() if item.id not in before]
     moved, held = _match_moves(fresh, missing, listing.complete)
-    counts = Counter({**dict.fromkeys(COUNTED, 0), "listed": len(listed)})
-    fetches: list[Fetch] = []
-    alterations: list[Alteration] = []
-
-    def compare(item: SourceItem, one: KnownItem) -> None:
-        if one.excluded:
-            counts["excluded"] += 1
-            return
-        readers = _wanted_readers(item, one, rules)
-        if one.document is None:
-            counts["added"] += 1
-            fetches.append(Fetch(item, None, readers))
-            return
-        stale = item.version != one.version or one.failed
-        place = item.path != one.path or item.id != one.id
-        by_hand = one.gone and one.kept is not None and not rules.has_rights
-        # Rights that come to the same readers are kept, too: who is who may be another tomorrow, with nothing listed.
-        differs = place or one.gone or readers != one.readers or item.rights != one.rights
-        if differs and not (one.gone and stale):  # what it was before it left is nobody's: it is back with its bytes
-            alterations.append(Alteration(one, item, readers, by_hand))
-        if stale:
-            fetches.append(Fetch(item, one, readers, by_hand))
-        counts[_change_of(one, stale=stale, place=place, rights=readers != one.readers)] += 1
-
+    work = _Comparison(rules, Counter({**dict.fromkeys(COUNTED, 0), "listed": len(listed)}))
     for item in fresh:
         if item.id in held or not item.settled:
-            counts["held"] += 1
+            work.counts["held"] += 1
         elif (one := moved.get(item.id)) is not None:
-            compare(item, one)
+            work.compare(item, one)
         else:
-            counts["added"] += 1
-            fetches.append(Fetch(item, None, rules.readers_of(item.rights)))
+            work.add(item, rules.readers_of(item.rights))
     for item in listed.values():
         if item.id in before and not item.settled:
-            counts["held"] += 1
+            work.counts["held"] += 1
         elif item.id in before:
-            compare(item, before[item.id])
+            work.compare(item, before[item.id])
     leaving = {one.id for one in missing} - {one.id for one in moved.values()}
     if not listing.full:  # whatever a list of changes does not name is as it was, but for who is who by now
         for one in known:
             if one.id in listed or one.id in leaving or (one.gone and not one.returning):
                 continue
             if STALE in one.readers and not listing.complete:  # that confirms nothing but what it names
-                counts["held"] += 1
+                work.counts["held"] += 1
             else:
-                compare(SourceItem(one.id, one.version, one.path, None, one.fingerprint, one.rights), one)
+                work.compare(SourceItem(one.id, one.version, one.path, None, one.fingerprint, one.rights), one)
     missing = [one for one in missing if one.id in leaving]
     removals, waiting, reason = _guard_removals(known, missing, listing, guard)
-    counts.update(removed=sum(one.is_here for one in removals), waiting=len(waiting))
-    return SyncPlan(fetches, alterations, removals, waiting, reason, dict(counts))
+    work.counts.update(removed=sum(one.is_here for one in removals), waiting=len(waiting))
+    return SyncPlan(work.fetches, work.alterations, removals, waiting, reason, dict(work.counts))
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """What there is to do for items that are there, one after another."""
+
+    rules: ReaderRules
+    counts: Counter[str]
+    fetches: list[Fetch] = field(default_factory=list)
+    alterations: list[Alteration] = field(default_factory=list)
+
+    def add(self, item: SourceItem, readers: tuple[str, ...]) -> None:
+        self.counts["added"] += 1
+        self.fetches.append(Fetch(item, None, readers))
+
+    def compare(self, item: SourceItem, one: KnownItem) -> None:
+        if one.excluded:
+            self.counts["excluded"] += 1
+            return
+        readers = _wanted_readers(item, one, self.rules)
+        if one.document is None:
+            self.add(item, readers)
+            return
+        stale = item.version != one.version or one.failed
+        place = item.path != one.path or item.id != one.id
+        by_hand = one.gone and one.kept is not None and not self.rules.has_rights
+        # Rights that come to the same readers are kept, too: who is who may be another tomorrow, with nothing listed.
+        differs = place or one.gone or readers != one.readers or item.rights != one.rights
+        if differs and not (one.gone and stale):  # what is back and changed is shown once its new bytes are here
+            self.alterations.append(Alteration(one, item, readers, by_hand))
+        if stale:
+            self.fetches.append(Fetch(item, one, readers, by_hand))
+        self.counts[_change_of(one, stale=stale, place=place, rights=readers != one.readers)] += 1
 
 
 def _missing_items(known: Iterable[KnownItem], listed: Collection[str], listing: Listing) -> list[KnownItem]:

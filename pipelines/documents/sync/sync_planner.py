@@ -106,7 +106,8 @@ class SyncPlanner:
             await self._write_units(lease, ALTER, [alter_unit(one, opened) for one in plan.alterations])
             await self._write_units(lease, LEAVE, [leave_unit(one) for one in plan.removals])
             await self._write_units(lease, FETCH, [fetch_unit(one, source.prefix, lease.job) for one in plan.fetches])
-            due, here = await self._store.due_to_erase(lease.scope, source, ERASED_A_SYNC), {i.id for i in listing.items}
+            here = {item.id for item in listing.items}
+            due = await self._store.due_to_erase(lease.scope, source, ERASED_A_SYNC)
             left = [erase_unit(row, left=True) for row in due if row["item_id"] not in here]
             await self._write_units(lease, ERASE, left)
         async with self._jobs.writing(lease) as tx:
