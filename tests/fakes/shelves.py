@@ -40,7 +40,8 @@ from tests.fakes.reading import WorkerKilled
 class Shelf:
     """Items by id with their bytes; everything a test may do to a source.
 
-    `away` counts listings or readings that find nobody; `before_read` is called with each id; `changes` makes it list
+    `away` counts listings or readings that find nobody; `read` are ids whose bytes were given, `asked` ids and versions
+    that were asked for; `before_read` is called with each id; `changes` makes it list
     what changed since its cursor instead of everything.
     """
 
@@ -48,6 +49,7 @@ class Shelf:
     bytes: dict[str, bytes] = field(default_factory=dict)
     faults: list[ListingFault] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
+    asked: list[tuple[str, str]] = field(default_factory=list)
     away: bool = False
     away_items: set[str] = field(default_factory=set)
     before_read: Callable[[str], None] = lambda id_: None
@@ -91,6 +93,7 @@ class Shelf:
 
     async def read_item(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         self.before_read(item.id)
+        self.asked.append((item.id, item.version))
         if self.away or item.id in self.away_items:
             raise SourceAway("nobody answers")
         if item.id not in self.bytes:

@@ -478,3 +478,12 @@ async def test_a_link_that_cannot_be_followed_keeps_everything_until_it_can(sour
     (folder / "loop").unlink()
     assert await sources.sync(source) == {"listed": 197, "unchanged": 196, "moved": 1, "removed": 3}
     assert (await sources.show(source))["last_error"] is None
+
+
+async def test_everything_that_could_not_be_listed_is_counted(sources: SyncBench, shelf: Shelf) -> None:
+    """Though only some of it is kept to be shown."""
+    source = await sources.add()
+    shelf.put("a", "Text of a.")
+    shelf.faults = [ListingFault(f"x{n}", "permission denied") for n in range(1500)]
+    assert await sources.sync(source) == {"listed": 1, "added": 1, "faults": 1500}
+    assert len((await sources.show(source))["last_plan"]["samples"]["faults"]) == 10

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.documents.sources.item_rights import NOBODY, ReaderRules
+from pipelines.documents.sources.item_rights import NOBODY, STALE, ReaderRules
 from pipelines.documents.sources.source_port import ItemRights, ListingFault, SourceItem
 from pipelines.documents.sources.sync_plan import KnownItem, Listing, RemovalGuard, SyncPlan, WaitReason, plan_sync
 
@@ -88,13 +88,27 @@ def test_what_left_leaves_and_is_forgotten_where_it_never_came() -> None:
 def test_what_comes_back_is_the_same_document_and_is_read_only_where_it_changed() -> None:
     before = [known("a", gone=True, readers=("source:gone",)), known("b", gone=True, readers=("source:gone",))]
     made = plan(before, [item("a"), item("b", "2")])
-    assert [(one.known.id, one.readers) for one in made.alterations] == [("a", ()), ("b", ())]
-    assert fetched(made) == [("b", False)] and made.counts["returned"] == 2
+    assert [(one.known.id, one.readers) for one in made.alterations] == [("a", ())], "b shows with its new bytes"
+    (one,) = made.fetches
+    assert (one.item.id, one.known, one.readers) == ("b", before[1], ()) and made.counts["returned"] == 2
 
 
-def test_readers_by_hand_come_back_with_the_document() -> None:
-    made = plan([known("a", gone=True, kept=("group:legal",), readers=("source:gone",))], [item("a")])
-    assert made.alterations[0].readers == ("group:legal",)
+@pytest.mark.parametrize("version", ["1", "2"])
+def test_readers_by_hand_come_back_with_the_document(version: str) -> None:
+    made = plan([known("a", gone=True, kept=("group:legal",), readers=("source:gone",))], [item("a", version)])
+    (one,) = made.alterations or made.fetches
+    assert one.readers == ("group:legal",) and one.by_hand
+    made = plan([known("a", gone=True, kept=("group:legal",))], [item("a", version)], RIGHTS)
+    (one,) = made.alterations or made.fetches
+    assert one.readers == (NOBODY,) and not one.by_hand
+
+
+def test_what_is_back_and_could_not_be_fetched_is_tried_again_until_it_leaves() -> None:
+    back = known("a", gone=True, failed=True, returning=True, fingerprint="f")
+    assert fetched(plan([back], [], full=False)) == [("a", False)]
+    assert [one.id for one in plan([back], [], full=False, removed=["a"]).removals] == ["a"]
+    made = plan([back], [item("b", fingerprint="f")])
+    assert fetched(made) == [("b", True)] and [one.id for one in made.removals] == ["a"], "it was nowhere to move from"
 
 
 def test_what_a_person_has_deleted_stays_away_whatever_its_version() -> None:
@@ -140,6 +154,42 @@ def test_a_list_of_changes_says_itself_what_is_gone() -> None:
     assert fetched(made) == [("c", False)], "what failed is tried again, though nothing tells of it"
 
 
+def in_ten(*awaiting: str) -> list[KnownItem]:
+    names = [f"n{n}" for n in range(10)]
+    return [known(name, awaiting=name in awaiting) for name in names]
+
+
+def test_a_removal_that_waits_waits_on_though_changes_name_it_once() -> None:
+    guard = RemovalGuard(waited_for=WaitReason.MANY)
+    made = plan(in_ten("n0", "n1", "n2"), [item("n1")], guard=replace(guard, share=0.1), full=False)
+    assert [one.id for one in made.waiting] == ["n0", "n2"] and made.reason is WaitReason.MANY
+    assert not made.removals and told(made) == {"listed": 1, "unchanged": 8, "waiting": 2}
+    made = plan(in_ten("n0", "n1", "n2"), [], guard=replace(guard, approved=frozenset({"n0", "n2"})), full=False)
+    assert [one.id for one in made.removals] == ["n0", "n1", "n2"], "the one that is left is not too many"
+
+
+def test_what_a_doubtful_listing_left_out_waits_for_a_person_while_changes_say_nothing_of_it() -> None:
+    guard = RemovalGuard(waited_for=WaitReason.INCOMPLETE)
+    made = plan(in_ten("n0"), [], guard=guard, full=False, removed=["n1"])
+    assert [one.id for one in made.removals] == ["n1"] and [one.id for one in made.waiting] == ["n0"]
+    assert made.reason is WaitReason.INCOMPLETE
+    made = plan(in_ten("n0"), [], guard=guard, full=False, removed=["n0"])
+    assert [one.id for one in made.removals] == ["n0"] and made.reason is None
+    many = plan(in_ten("n0"), [], guard=guard, full=False, removed=["n1", "n2"])
+    assert len(many.waiting) == 3 and not many.removals and many.reason is WaitReason.INCOMPLETE
+    deleted = [replace(one, excluded=True) if one.awaiting else one for one in in_ten("n0")]
+    assert not plan(deleted, [], guard=guard, full=False).removals, "it would come back with the next whole listing"
+
+
+def test_changes_that_name_a_removal_are_believed_though_something_else_could_not_be_told() -> None:
+    fault = ListingFault("x", "its permissions cannot be read")
+    before = [*in_ten(), known("never", document=None)]
+    made = plan(before, [], guard=RemovalGuard(), full=False, removed=["n0", "never"], faults=[fault])
+    assert [one.id for one in made.removals] == ["n0", "never"] and not made.waiting
+    made = plan(before, [], guard=RemovalGuard(), full=False, removed=["n0", "n1", "n2", "never"])
+    assert [one.id for one in made.removals] == ["never"] and made.reason is WaitReason.MANY
+
+
 RIGHTS = ReaderRules(
     has_rights=True,
     people=frozenset({"ann@x.example"}),
@@ -179,6 +229,23 @@ def test_whoever_is_new_here_is_given_what_the_source_gave_them_before() -> None
     before = known("a", readers=(NOBODY,), rights=ItemRights(("ann@x.example",)))
     made = plan([before], [], RIGHTS, full=False)
     assert made.alterations[0].readers == ("user:ann@x.example",)
+
+
+@pytest.mark.parametrize("now", [ItemRights(("new@x.example",)), ItemRights()], ids=["given", "withdrawn"])
+def test_rights_of_somebody_without_an_account_are_kept_though_no_reader_changes(now: ItemRights) -> None:
+    before = known("a", readers=(NOBODY,), rights=ItemRights(("eve@x.example",)))
+    made = plan([before], [item("a", rights=now)], RIGHTS, full=False)
+    (one,) = made.alterations
+    assert (one.item.rights, one.readers) == (now, (NOBODY,)) and not made.fetches
+    assert told(made) == {"listed": 1, "unchanged": 1}
+
+
+def test_changes_that_could_not_all_be_told_show_nothing_again_but_what_they_name() -> None:
+    rights, fault = ItemRights(("ann@x.example",)), ListingFault("x", "its permissions cannot be read")
+    before = [known(name, readers=(STALE,), rights=rights) for name in "ab"]
+    made = plan(before, [item("a", rights=rights)], RIGHTS, full=False, faults=[fault])
+    assert [one.known.id for one in made.alterations] == ["a"] and told(made) == {"listed": 1, "rights": 1, "held": 1}
+    assert len(plan(before, [], RIGHTS, full=False).alterations) == 2
 
 
 def test_readers_by_hand_stay_where_the_source_has_no_rights_and_not_where_it_has() -> None:

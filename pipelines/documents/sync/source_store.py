@@ -12,7 +12,7 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row, SqlStore, Transaction, field_values, unique_or_conflict
 from pipelines.documents.sources.item_rights import ReaderRules
 from pipelines.documents.sources.source_port import ItemRights
-from pipelines.documents.sources.sync_plan import KnownItem, SyncPlan
+from pipelines.documents.sources.sync_plan import KnownItem, SyncPlan, WaitReason
 
 ItemFilter = Literal["all", "failed", "gone", "waiting"]
 SAMPLE: Final = 20  # paths that are shown of removals that wait
@@ -59,6 +59,7 @@ class SourceDefinition:
     job: str | None
     tags: tuple[str, ...] = ()
     agent_id: str | None = None
+    waited_for: WaitReason | None = None
 
     @property
     def prefix(self) -> str:
@@ -166,8 +167,10 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         if not rows:
             raise NotFound(f"source {source}")
         (row,) = rows
-        job = row.pop("job_id")
-        return SourceDefinition(**row | {"readers": tuple(row["readers"]), "tags": tuple(row["tags"])}, job=job)
+        job, waits = row.pop("job_id"), row.pop("waits")
+        waited_for = None if waits is None else WaitReason(waits)
+        lists = {"readers": tuple(row["readers"]), "tags": tuple(row["tags"])}
+        return SourceDefinition(**row | lists, job=job, waited_for=waited_for)
 
     async def known(self, scope: Scope, source: str) -> KnownItems:
         """All that is known of its items."""
@@ -294,4 +297,6 @@ def _known_item(row: Row) -> KnownItem:
         gone=row["gone"],
         failed=row["failed"],
         excluded=missing and not row["gone"],
+        awaiting=row["awaiting_since"] is not None,
+        returning=row["gone"] and row["missed"],
     )

@@ -55,11 +55,11 @@ update sources set enabled = false, next_at = null where id = %(source)s and wor
 update sources set enabled = true, next_at = case when every_minutes is not null then clock_timestamp() end
 where id = %(source)s and workspace_id = %(workspace)s;
 
--- change: What people have changed of it; other settings are another listing, which its cursor knows nothing of.
+-- change: What people have changed of it. Its cursor knows nothing of what other settings or another account would list.
 update sources set name = %(name)s, settings = %(settings)s, credential = %(credential)s, readers = %(readers)s,
     group_names = %(group_names)s, every_minutes = %(every_minutes)s, max_removed_percent = %(max_removed_percent)s,
     erase_after_days = %(erase_after_days)s, stale_after_hours = %(stale_after_hours)s, has_rights = %(has_rights)s,
-    cursor = case when settings = %(settings)s then cursor end,
+    cursor = case when settings = %(settings)s and credential is not distinct from %(credential)s then cursor end,
     next_at = case when enabled and %(every_minutes)s::int is not null then clock_timestamp() end
 where id = %(source)s and workspace_id = %(workspace)s;
 
@@ -102,7 +102,7 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s
 
 -- definition: What a sync needs of a source.
 select id::text, name, kind, settings, credential, readers, group_names, has_rights, max_removed_percent, erase_after_days,
-       cursor, job_id::text, tags, agent_id::text
+       cursor, job_id::text, tags, agent_id::text, waiting->>'reason' as waits
 from sources where id = %(source)s and workspace_id = %(workspace)s;
 
 -- credential: One of the workspace's by its name; nothing of what is sealed.
@@ -111,7 +111,7 @@ where c.workspace_id = %(workspace)s and c.tenant_id = %(tenant)s and c.name = %
 
 -- known: What is known of a source's items, and of the documents that they are.
 select i.item_id, i.path, i.version, i.fingerprint, i.document_id, i.rights, i.kept_readers, i.awaiting_since,
-       i.gone_at is not null as gone, d.id is not null as there, d.readers, d.own_readers,
+       i.gone_at is not null as gone, i.error is not null as missed, d.id is not null as there, d.readers, d.own_readers,
        i.error is not null or coalesce(d.status in ('pending', 'processing'), false)
            or coalesce((d.failure->>'retryable')::boolean, false) as failed
 from source_items i left join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
@@ -144,10 +144,16 @@ update sources set last_plan = %(plan)s where id = %(source)s and workspace_id =
 -- set_error: Why the newest sync could not be done.
 update sources set last_error = %(error)s where id = %(source)s and workspace_id = %(workspace)s;
 
--- due_to_erase: Documents that left so long ago that they are to go for good.
+-- due_to_erase: Documents that left so long ago that they are to go for good; none that is back and was not fetched yet.
 select i.item_id, i.document_id from source_items i
-where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at <= clock_timestamp() - make_interval(days => %(days)s)
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.error is null
+  and i.gone_at <= clock_timestamp() - make_interval(days => %(days)s)
 order by i.gone_at, i.item_id limit %(most)s;
+
+-- is_gone: A row where the item is not back; it is locked until the transaction ends.
+select i.item_id from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = %(item)s
+  and i.gone_at is not null and i.error is null for update;
 
 -- every_item: All of a source that is removed.
 select i.item_id, i.document_id from source_items i
@@ -184,10 +190,12 @@ on conflict (source_id, item_id) do update set path = excluded.path, version = e
     fingerprint = excluded.fingerprint, document_id = excluded.document_id, rights = excluded.rights, error = null,
     gone_at = null, awaiting_since = null, kept_readers = null, seen_at = clock_timestamp();
 
--- miss: The item could not be fetched.
-insert into source_items (source_id, tenant_id, workspace_id, item_id, path, rights, error)
-values (%(source)s, %(tenant)s, %(workspace)s, %(item)s, %(path)s, %(rights)s, %(error)s)
-on conflict (source_id, item_id) do update set error = excluded.error;
+-- miss: The item could not be fetched. Of a document that is there the version stays that whose bytes it has.
+insert into source_items as i (source_id, tenant_id, workspace_id, item_id, path, version, rights, error)
+values (%(source)s, %(tenant)s, %(workspace)s, %(item)s, %(path)s, %(version)s, %(rights)s, %(error)s)
+on conflict (source_id, item_id) do update set error = excluded.error, path = excluded.path, rights = excluded.rights,
+    version = case when exists (select from documents d where d.id = i.document_id and d.workspace_id = i.workspace_id)
+              then i.version else excluded.version end;
 
 -- move_item: The item has another id, path or rights now, or is back.
 update source_items i set item_id = %(item)s, path = %(path)s, rights = %(rights)s, fingerprint = %(fingerprint)s,
@@ -203,19 +211,19 @@ update document_versions set location = %(location)s
 where document_id = %(document)s and workspace_id = %(workspace)s and location = %(before)s;
 
 -- set_readers: Who may see documents from now on; members, chunks and vectors follow by triggers.
-update documents d set readers = n.readers, own_readers = false
+update documents d set readers = n.readers, own_readers = %(by_hand)s
 from (select %(document)s::text as id, %(readers)s::text[] as readers) n
 where d.id = n.id and d.workspace_id = %(workspace)s and d.readers is distinct from n.readers;
 
--- leave: Items that left; those that never became a document are forgotten.
+-- leave: Items that left, some of them again before they could be fetched; what never became a document is forgotten.
 with forgotten as (
     delete from source_items i where i.source_id = %(source)s and i.workspace_id = %(workspace)s
     and i.item_id = any(%(items)s) and not exists (
         select from documents d where d.id = i.document_id and d.workspace_id = i.workspace_id))
-update source_items i set gone_at = clock_timestamp(), awaiting_since = null, error = null,
-    kept_readers = case when d.own_readers then d.readers end
+update source_items i set gone_at = coalesce(i.gone_at, clock_timestamp()), awaiting_since = null, error = null,
+    kept_readers = case when i.gone_at is not null then i.kept_readers when d.own_readers then d.readers end
 from documents d
-where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = any(%(items)s) and i.gone_at is null
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = any(%(items)s)
   and d.id = i.document_id and d.workspace_id = i.workspace_id;
 
 -- hide: Documents of the source that nobody sees from now on; until they come back, or are erased.
@@ -235,14 +243,18 @@ order by i.document_id limit %(most)s;
 -- set_hidden: Nobody has confirmed its rights for too long.
 update sources set hidden_at = clock_timestamp() where id = %(source)s and workspace_id = %(workspace)s;
 
--- is_stale: Whether a source with rights still is, now that it is locked.
-select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and s.has_rights and s.hidden_at is null
-  and coalesce(s.last_success_at, s.created_at) + make_interval(hours => s.stale_after_hours) < %(now)s for update;
+-- is_stale: Whether a source with rights still is, now that it is locked. What was shown after it was hidden ages anew.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and s.has_rights
+  and greatest(coalesce(s.last_success_at, s.created_at), s.hidden_at) + make_interval(hours => s.stale_after_hours) < %(now)s
+for update;
 
--- close: A sync was done to its end; `listed_at` is when its listing began, null where that was not whole.
+-- close: A sync was done to its end; `listed_at` is when its listing began, null where that was not whole. Documents that
+-- were hidden after it are so still, and are shown by the next, which is due at once.
 update sources set cursor = %(cursor)s, last_error = %(error)s,
     last_success_at = coalesce(%(listed_at)s::timestamptz, last_success_at),
-    hidden_at = case when %(listed_at)s::timestamptz is null then hidden_at end
+    hidden_at = case when %(listed_at)s::timestamptz is null or hidden_at > %(listed_at)s::timestamptz then hidden_at end,
+    next_at = case when hidden_at > %(listed_at)s::timestamptz and enabled and every_minutes is not null
+              then clock_timestamp() else next_at end
 where id = %(source)s and workspace_id = %(workspace)s;
 
 -- due: Sources whose sync is due, across tenants; each is claimed once.

@@ -147,21 +147,19 @@ class SourceSync:
     async def _erase(self, lease: JobLease, source: SourceDefinition, units: Sequence[WorkUnit]) -> None:
         """One by one: each takes its members along, and one that is held keeps no other."""
         for unit in units:
-            locations: list[str] = []
+            locations: list[str] | None = None
             try:
                 async with self._jobs.writing(lease) as tx:
-                    current = await self._documents.is_current(tx, lease.scope, source.id, lease.job)
-                    if current:
-                        document = unit.payload["document"]
-                        locations = await self._documents.erase(tx, lease.scope, source, unit.key, document)
-                    status = UnitStatus.DONE if current else UnitStatus.UNCHANGED
+                    if await self._documents.is_current(tx, lease.scope, source.id, lease.job):
+                        locations = await self._documents.erase(tx, lease.scope, source, unit.key, unit.payload)
+                    status = UnitStatus.UNCHANGED if locations is None else UnitStatus.DONE
                     await self._jobs.settle(tx, lease, ERASE, _settled([unit], status))
             except LegalHold as error:
                 why = Failure(ERASE, FailureReason.HELD, f"{error.detail}. {error.hint}")
                 async with self._jobs.writing(lease) as tx:
                     outcome = UnitOutcome(unit.key, UnitStatus.FAILED, failure_to_json(why))
                     await self._jobs.settle(tx, lease, ERASE, [outcome])
-            for location in locations:
+            for location in locations or ():
                 await asyncio.to_thread(self._blobs.delete, Location(location))
 
     async def _fetch(self, lease: JobLease, source: SourceDefinition, units: Sequence[WorkUnit]) -> int:

@@ -52,7 +52,7 @@ class SyncPlanner:
             return {}
         if job.payload.get("remove"):
             rows = await self._store.every_item(lease.scope, source.id)
-            await self._write_units(lease, ERASE, [erase_unit(row) for row in rows])
+            await self._write_units(lease, ERASE, [erase_unit(row, left=False) for row in rows])
             return {}
         listed_at = self._clock()
         try:
@@ -73,20 +73,20 @@ class SyncPlanner:
         removed: list[str] = []
         faults: list[ListingFault] = []
         notes: list[ListingFault] = []
-        full, last = True, cursor
+        full, last, more_faults, more_notes = True, cursor, 0, 0
         async for page in opened.list_changes(cursor):
             for item in page.items:
                 items[item.id] = item
             removed += page.removed
-            faults += page.faults[: max(0, FAULTS - len(faults))]
-            notes += page.notes[: max(0, FAULTS - len(notes))]
+            more_faults += _keep(faults, page.faults)
+            more_notes += _keep(notes, page.notes)
             full, last = page.full, page.cursor or last
             if len(items) > self._most_items:
                 raise TooLarge(
                     f"the source holds more than {self._most_items} items",
                     fix="Make a source of each part of it, or raise AOS_SOURCES_MOST_ITEMS.",
                 )
-        return Listing(list(items.values()), removed, faults, full, notes), last
+        return Listing(list(items.values()), removed, faults, full, notes, more_faults, more_notes), last
 
     async def _carry(
         self,
@@ -99,15 +99,17 @@ class SyncPlanner:
     ) -> Mapping[str, Any]:
         lease, dry_run = job.lease, bool(job.payload.get("dry_run"))
         known = await self._store.known(lease.scope, source.id)
-        guard = RemovalGuard(source.max_removed_percent / 100, _approved(known, job.payload))
+        guard = RemovalGuard(source.max_removed_percent / 100, _approved(known, job.payload), source.waited_for)
         plan = plan_sync(known.items, listing, await self._store.rules(lease.scope, source), guard)
         told = {"job": lease.job, "dry_run": dry_run, "at": listed_at.isoformat(), **describe_plan(plan, listing)}
         if not dry_run:
             await self._write_units(lease, ALTER, [alter_unit(one, opened) for one in plan.alterations])
             await self._write_units(lease, LEAVE, [leave_unit(one) for one in plan.removals])
             await self._write_units(lease, FETCH, [fetch_unit(one, source.prefix, lease.job) for one in plan.fetches])
+            here = {item.id for item in listing.items}
             due = await self._store.due_to_erase(lease.scope, source, ERASED_A_SYNC)
-            await self._write_units(lease, ERASE, [erase_unit(row) for row in due])
+            left = [erase_unit(row, left=True) for row in due if row["item_id"] not in here]
+            await self._write_units(lease, ERASE, left)
         async with self._jobs.writing(lease) as tx:
             if dry_run:
                 await self._store.set_last_plan(tx, lease.scope, source.id, told)
@@ -139,10 +141,21 @@ def describe_plan(plan: SyncPlan, listing: Listing) -> dict[str, Any]:
         "passed": [f"{one.path}: {one.why}" for one in listing.notes],
     }
     return {
-        "counts": {**plan.counts, "faults": len(listing.faults), "passed": len(listing.notes)},
+        "counts": {
+            **plan.counts,
+            "faults": len(listing.faults) + listing.more_faults,
+            "passed": len(listing.notes) + listing.more_notes,
+        },
         "reason": plan.reason,
         "samples": {name: paths[:SAMPLES] for name, paths in sorts.items() if paths},
     }
+
+
+def _keep(kept: list[ListingFault], more: Sequence[ListingFault]) -> int:
+    """Add what there is room for; how many there was none for."""
+    fit = more[: max(0, FAULTS - len(kept))]
+    kept += fit
+    return len(more) - len(fit)
 
 
 def _approved(known: KnownItems, payload: Mapping[str, Any]) -> frozenset[str]:

@@ -36,6 +36,8 @@ def fetch_unit(fetch: Fetch, prefix: str, job: str) -> WorkUnit:
         "document": None if known is None else known.document,
         "origin": f"{prefix}{job}/{quote(fetch.item.id, safe='/ ')}",
         "readers": list(fetch.readers),
+        "by_hand": fetch.by_hand,
+        "returns": known is not None and known.gone,
     }
     return WorkUnit(fetch.item.id, fetch.item.id, payload=payload)
 
@@ -50,6 +52,7 @@ def alter_unit(alteration: Alteration, source: Source) -> WorkUnit:
         "item": item_to_json(item),
         "document": known.document,
         "readers": list(alteration.readers),
+        "by_hand": alteration.by_hand,
         "locations": [location_of(before), location_of(after)] if moved and before and after else None,
     }
     return WorkUnit(known.id, known.id, payload=payload)
@@ -60,9 +63,9 @@ def leave_unit(known: KnownItem) -> WorkUnit:
     return WorkUnit(known.id, known.id, payload={"document": known.document})
 
 
-def erase_unit(row: Mapping[str, Any]) -> WorkUnit:
-    """Of an item that left long ago, or whose source is removed."""
-    return WorkUnit(row["item_id"], row["item_id"], payload={"document": row["document_id"]})
+def erase_unit(row: Mapping[str, Any], *, left: bool) -> WorkUnit:
+    """Of an item that `left` long ago, or whose source is removed."""
+    return WorkUnit(row["item_id"], row["item_id"], payload={"document": row["document_id"], "left": left})
 
 
 def item_to_json(item: SourceItem) -> dict[str, Any]:

@@ -40,7 +40,10 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         payload: Mapping[str, Any],
         location: str,
     ) -> str | None:
-        """Keep where an item's bytes are, and announce its document; its origin, None where a person has deleted it."""
+        """Keep where an item's bytes are, and announce its document, or give it back its readers where it `returns`.
+
+        Its origin; None where a person has deleted it.
+        """
         await lock_corpus(tx, scope)
         document, origin = payload["document"], str(payload["origin"])
         if document is None:
@@ -58,6 +61,9 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
             return None
         else:
             origin = there[document]
+            if payload.get("returns"):
+                await self._show(tx, scope, document, item, payload)
+                await mark_corpus_changed(tx, scope)
         await tx.run(self._sql["remember_bytes"], document=document, workspace=scope.workspace, location=location)
         await tx.run(self._sql["take"], **scope.keys, source=source.id, document=document, **_item_values(item))
         return origin
@@ -65,8 +71,8 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
     async def miss(
         self, tx: Transaction, scope: Scope, source: str, item: SourceItem, error: Mapping[str, Any]
     ) -> None:
-        """The item could not be fetched: the next sync tries it again."""
-        values = {name: value for name, value in _item_values(item).items() if name in ("item", "path", "rights")}
+        """The item could not be fetched: the next sync tries it again, as it was listed now."""
+        values = {name: value for name, value in _item_values(item).items() if name != "fingerprint"}
         await tx.run(self._sql["miss"], **scope.keys, source=source, **values, error=Jsonb(dict(error)))
 
     async def alter(
@@ -77,22 +83,22 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         """
         await lock_corpus(tx, scope)
         there = await self._hold(tx, scope, source, [one["document"] for one in changes.values()])
-        done = set[str]()
+        done, seen = set[str](), 0
         for before, one in changes.items():
             if one["document"] not in there:
                 continue
             named = {"document": one["document"], "workspace": scope.workspace}
             item = item_from_json(one["item"])
-            await tx.run(self._sql["rename"], **named, filename=filename_of(item))
             if one["locations"]:
                 former, location = one["locations"]
-                await tx.run(self._sql["relocate"], **named, before=former, location=location)
-            await tx.run(self._sql["set_readers"], **named, readers=one["readers"])
+                seen += await tx.run(self._sql["relocate"], **named, before=former, location=location)
+            seen += await self._show(tx, scope, one["document"], item, one)
             moved = {name: value for name, value in _item_values(item).items() if name != "version"}
             of = {"source": source.id, "workspace": scope.workspace}
             await tx.run(self._sql["move_item"], **of, before=before, **moved)
             done.add(before)
-        await mark_corpus_changed(tx, scope)
+        if seen:  # rights that come to the same readers change nothing that anybody finds
+            await mark_corpus_changed(tx, scope)
         return done
 
     async def leave(
@@ -105,11 +111,17 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         await self._hide(tx, scope, source.prefix, [one for one in items.values() if one is not None], GONE)
 
     async def erase(
-        self, tx: Transaction, scope: Scope, source: SourceDefinition, item: str, document: str | None
-    ) -> list[str]:
-        """Delete a document for good; where its bytes are, to be removed after the commit. Raises LegalHold."""
+        self, tx: Transaction, scope: Scope, source: SourceDefinition, item: str, payload: Mapping[str, Any]
+    ) -> list[str] | None:
+        """Delete a document for good; where its bytes are, to be removed after the commit. Raises LegalHold.
+
+        None where it was to go because it had `left`, and is back.
+        """
         await lock_corpus(tx, scope)
-        locations: list[str] = []
+        of = {"source": source.id, "workspace": scope.workspace, "item": item}
+        if payload.get("left") and await tx.one(self._sql["is_gone"], **of) is None:
+            return None
+        document, locations = payload["document"], list[str]()
         if document is not None and await self._hold(tx, scope, source, [document]):
             family = await self._members.family(tx, scope, [document])
             locations = await self._members.delete(tx, scope, family)
@@ -124,6 +136,15 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         rows = await tx.all(self._sql["next_visible"], **named)
         await self._hide(tx, scope, f"source:{source}/", [row["document_id"] for row in rows], STALE)
         return len(rows)
+
+    async def _show(
+        self, tx: Transaction, scope: Scope, document: str, item: SourceItem, payload: Mapping[str, Any]
+    ) -> int:
+        """Give a document the name of its item and the readers of its unit; 0 where it has them."""
+        named = {"document": document, "workspace": scope.workspace}
+        renamed = await tx.run(self._sql["rename"], **named, filename=filename_of(item))
+        readers = {"readers": payload["readers"], "by_hand": payload.get("by_hand", False)}
+        return renamed + await tx.run(self._sql["set_readers"], **named, **readers)
 
     async def _hide(self, tx: Transaction, scope: Scope, prefix: str, documents: Sequence[str], reader: str) -> None:
         values = {"documents": list(documents), "reader": reader, "prefix": prefix}

@@ -88,7 +88,7 @@ def _removals(one: Record) -> list[SafeHtml]:
 def _troubles(one: Record) -> SafeHtml | None:
     told: list[SafeHtml] = []
     if one["hidden_at"]:
-        stale = "Its documents are hidden: nobody has confirmed who may see them for "
+        stale = "Documents of it are hidden: nobody has confirmed who may see them for "
         said = f"{stale}{format_count(one['stale_after_hours'], 'hour')}. A sync that works shows them again."
         told.append(tag("div", said, class_="aos-bad", role="alert"))
     if error := one["last_error"]:

@@ -204,7 +204,7 @@ def _describe_source(found: JSON) -> list[str]:
     if not found["enabled"]:
         lines.append(f"It is paused: aos sources resume {found['name']}")
     if found["hidden_at"]:
-        lines.append("Its documents are hidden: nobody has confirmed who may see them for too long.")
+        lines.append("Documents of it are hidden: nobody has confirmed who may see them for too long.")
     return lines
 
 
