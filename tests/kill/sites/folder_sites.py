@@ -107,10 +107,10 @@ class SharedFolderSite(FolderSite):
 
 @dataclass
 class DavFolderSite(FolderSite):
-    """What a real wsgidav serves. It knows neither ids nor hashes of files: one that was renamed is another one."""
+    """What a real wsgidav serves; the tag of a file stays with it where it is renamed."""
 
     kind: str = "webdav"
-    keeps_moved: bool = False
+    keeps_moved: bool = True
     server: WebDavServer | None = None
     door: Doorway = field(default_factory=lambda: Doorway(0))
 
