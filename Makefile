@@ -253,7 +253,7 @@ test-audit: install syslog ## a collector of the audit trail away for ten minute
 test-approvals: install ## kill agents while people decide; nothing runs twice
 	$(RUN) -m tests.kill.approvals
 
-test-sources: install ## sources, uploads and events under changes, lies and kills; nothing may be lost or doubled
+test-sources: install samba dovecot ## sources of each kind, uploads and events under changes, lies and kills; nothing may be lost or doubled
 	$(RUN) -m tests.kill.sources
 
 test-vllm: install ## vLLM on the CPU, streamed through the router, in an environment of its own

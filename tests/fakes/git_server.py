@@ -26,10 +26,13 @@ ENV = {
 }
 
 
-def git(folder: Path, *words: str) -> str:
+def git(folder: Path, *words: str, **env: str) -> str:
+    """What it prints; `env` beside the usual."""
     if shutil.which("git") is None:
         raise RuntimeError("these tests need git: apt-get install -y --no-install-recommends git")
-    done = subprocess.run(["git", "-C", str(folder), *words], env=ENV, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words], env=ENV | env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

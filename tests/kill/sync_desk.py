@@ -34,7 +34,7 @@ from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.http import PASSWORD, Office, open_office
 from tests.fakes.kills import kill_servers
-from tests.kill.source_sites import Site
+from tests.kill.sites.site_port import Site
 
 MARK = re.compile(r"mk\d+v\d+x")
 ENDS = ("completed", "partial", "failed", "cancelled")
@@ -267,6 +267,16 @@ def _kinds() -> Mapping[str, Any]:
     return {**SOURCE_KINDS, KIND.name: KIND}
 
 
+def _opener(database: Any, folder: Path) -> Any:
+    """Of sources on this machine, with one cache for all processes; a site may be asked as fast as it answers."""
+    from pipelines.documents.sources.source_port import SourceBounds
+    from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
+
+    vault, guard = Vault([VaultKey(VAULT_KEY)]), EndpointGuard(("127.0.0.1",))
+    how = {"cache": folder / "cache", "bounds": SourceBounds(web_rate=1000)}
+    return SourceOpener(database, vault, str(folder / "scans"), guard, _kinds(), **how)
+
+
 def serve_gateway(dsn: str, folder: Path, port: int) -> None:
     """One replica, with real search, answers and cache."""
     from dataclasses import replace
@@ -278,7 +288,6 @@ def serve_gateway(dsn: str, folder: Path, port: int) -> None:
     from configs.sections import ReadSettings
     from configs.sections_blobs import UploadSettings
     from configs.sections_retrieval import RerankSettings, SearchSettings
-    from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
     from pipelines.documents.sync.source_parts import SourceParts
     from serve_apps.http.app import create_app
     from serve_apps.retrieval.answers.answerer import DocumentAnswerer
@@ -295,9 +304,7 @@ def serve_gateway(dsn: str, folder: Path, port: int) -> None:
     moments = ClockSources(time.time, time.monotonic, lambda: uuid4().hex)
     helpers = ModelHelpers("assistant", ConfiguredConnections())
     cached = build_caching(settings, parts.database, redis, embedder, search, answerer, moments, helpers)
-    opener = SourceOpener(
-        parts.database, Vault([VaultKey(VAULT_KEY)]), str(folder / "scans"), EndpointGuard(("127.0.0.1",)), _kinds()
-    )
+    opener = _opener(parts.database, folder)
     parts = replace(
         parts,
         search=cached.search,
@@ -316,15 +323,12 @@ async def work(dsn: str, folder: Path) -> None:
     from configs.sections import OcrSettings, WorkerSettings
     from pipelines.documents.extract.reader import DocumentReader
     from pipelines.documents.ingest.job_loop import JobLoop
-    from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
     from tests.fakes.ledger import bench
     from tests.fakes.shelves import use_sync
 
     times = WorkerSettings(lease_seconds=LEASE, heartbeat_seconds=0.5, poll_seconds=0.1)
     async with bench(dsn, folder) as made:
-        vault = Vault([VaultKey(VAULT_KEY)])
-        guard = EndpointGuard(("127.0.0.1",))
-        use_sync(made, SourceOpener(made.database, vault, str(folder / "scans"), guard, _kinds()))
+        use_sync(made, _opener(made.database, folder))
         async with asyncio.TaskGroup() as tasks:
             for lane in (JobLane.SYNC, JobLane.SMALL, JobLane.BULK):
                 made.reader = DocumentReader(made.read, OcrSettings())  # type: ignore[assignment]
