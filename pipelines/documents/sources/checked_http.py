@@ -26,6 +26,8 @@ CHECK_SECONDS: Final = 60.0  # for which an address counts as checked
 MOST_HOSTS: Final = 200  # that one client connects to: more than those of a turn's items with their redirects
 LEAST_WAIT: Final = 0.25  # seconds before one is asked again
 BLOCK_BYTES: Final = 1 << 20
+NETWORK_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, Forbidden, SourceInvalid, Unavailable)
+"""What `network_fault` has names for: of connections, and of the ground's checks."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
