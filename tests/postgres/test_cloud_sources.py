@@ -272,7 +272,7 @@ async def test_nonsense_is_told_at_the_source_and_its_job_rests(
         await sources.start(source)
         with pytest.raises(SyncCutOff):
             await ledger.run()
-        assert (await sources.show(source))["error"]["code"] == "source_away"
+        assert (await sources.show(source))["last_error"]["code"] == "source_away"
         async with ledger.database.transaction(scope) as tx:
             await tx.run("update jobs set state = 'cancelled' where state in ('queued', 'running')")
     assert len(await sources.documents(reader_of(kind, ann))) == 10
