@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +32,7 @@ class CloudFile:
     users: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    domains: tuple[tuple[str, bool | None], ...] = ()  # with whether their people find it, where that is told
     google: str = ""  # kind of a document of Google's own
     at: int = 0  # of the last change of its bytes
 
@@ -48,6 +49,11 @@ class CloudDrive:
         cut: listings end after their first page without a link to go on.
         refused: ids of folders, or of files' permissions, that answer 403.
         tokens: how many were given out; each ends the one before.
+        instead: answers in place of the service, where it gives something for a path.
+        alters: changes what the service would answer.
+        bare: Graph names no paths, as some drives do.
+        token_answer: what the token endpoint gives, if it is no token of ours.
+        throttled: so many permissions of a batch are answered with 429 first.
     """
 
     url: str = ""
@@ -61,6 +67,11 @@ class CloudDrive:
     refused: set[str] = field(default_factory=set)
     tokens: int = 0
     seen: list[str] = field(default_factory=list)
+    instead: Callable[[str, Request], Response | None] = lambda path, request: None
+    alters: Callable[[str, Any], Any] | None = None
+    bare: bool = False
+    token_answer: Response | None = None
+    throttled: int = 0
 
     def put(self, id_: str, data: bytes | None, **more: Any) -> None:
         """A file, or a folder without bytes; what is there keeps what is not named."""
@@ -101,6 +112,8 @@ class CloudDrive:
         if form.get("client_secret") != "s":
             return JSONResponse({"error": "invalid_client", "error_description": "the secret s3cr3t is wrong"}, 401)
         self.tokens += 1
+        if self.token_answer is not None:
+            return self.token_answer
         return JSONResponse({"access_token": f"{TOKEN}-{self.tokens}", "expires_in": 3600})
 
     def _guarded(self, answer: Any) -> Any:
@@ -114,7 +127,11 @@ class CloudDrive:
                 return Response("slow down", 429, headers={"retry-after": "0"})
             if self.broken and self.broken in path:
                 return Response("<html>it broke</html>", 500, headers={"retry-after": "0"})
+            if (other := self.instead(path, request)) is not None:
+                return other
             made: Response = await answer(request, path)
+            if self.alters is not None and isinstance(made, JSONResponse):
+                return Response(json.dumps(self.alters(path, json.loads(bytes(made.body)))), made.status_code)
             return made
 
         return guarded
@@ -148,6 +165,9 @@ class CloudDrive:
         if path.endswith("/content"):
             id_ = path.split("/")[-2]
             return RedirectResponse(f"{self.url.replace('127.0.0.1', 'localhost')}/elsewhere/{id_}", 302)
+        if "/items/" in path:
+            id_ = path.split("/")[-1]
+            return JSONResponse(self._graph_entry(id_)) if id_ in (ROOT, *self.files) else Response(status_code=404)
         since, start = int(request.query_params.get("token", 0)), int(request.query_params.get("skip", 0))
         if since and self.forgets:
             return Response(status_code=410)
@@ -168,11 +188,16 @@ class CloudDrive:
         if one is None:
             return {"id": id_, "deleted": {"state": "deleted"}}
         kind = {"folder": {}} if one.data is None else {"file": {}, "size": len(one.data), "cTag": f"c{one.at}"}
-        above = f"/drives/b!d/root:/{self.above(one)}".rstrip("/")
-        return {"id": id_, "name": one.name, "parentReference": {"path": above}, **kind}
+        above = {"id": one.parent}
+        if not self.bare:
+            above["path"] = f"/drives/b!d/root:/{self.above(one)}".rstrip("/")
+        return {"id": id_, "name": one.name, "parentReference": above, **kind}
 
     def _permissions(self, asked: dict[str, Any]) -> dict[str, Any]:
         id_ = asked["url"].split("/")[-2]
+        if self.throttled:
+            self.throttled -= 1
+            return {"id": asked["id"], "status": 429, "headers": {"Retry-After": "0"}}
         if id_ in self.refused or id_ not in self.files:
             return {"id": asked["id"], "status": 403 if id_ in self.refused else 404}
         one = self.files[id_]
@@ -196,7 +221,10 @@ class CloudDrive:
             ]
             return JSONResponse({"changes": changes, "newStartPageToken": str(len(self.changes))})
         if path == "files":
-            ids, start = list(self.files), int(asked.get("pageToken", 0))
+            folders = {False: "!= 'application", True: "= 'application"}
+            is_asked = [is_folder for is_folder, words in folders.items() if f"mimeType {words}" in asked["q"]]
+            ids = [id_ for id_, one in self.files.items() if not is_asked or (one.data is None) in is_asked]
+            start = int(asked.get("pageToken", 0))
             found: dict[str, Any] = {"files": [self._google_file(id_) for id_ in ids[start : start + PAGE]]}
             if self.cut:
                 found["incompleteSearch"] = True
@@ -221,6 +249,10 @@ class CloudDrive:
             told["permissions"] = [{"type": "user", "emailAddress": mail} for mail in one.users]
             told["permissions"] += [{"type": "group", "emailAddress": mail} for mail in one.groups]
             told["permissions"] += [{"type": scope} for scope in one.links]
+            found = [{} if is_found is None else {"allowFileDiscovery": is_found} for _, is_found in one.domains]
+            told["permissions"] += [
+                {"type": "domain", "domain": d, **f} for (d, _), f in zip(one.domains, found, strict=True)
+            ]
         return told
 
     async def _dropbox(self, request: Request, path: str) -> Response:

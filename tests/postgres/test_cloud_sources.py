@@ -6,9 +6,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from cluster.basics.scope import Scope
 from pipelines.documents.sources.source_port import SourceRefused
+from pipelines.documents.sync.source_sync import SyncCutOff
 from tests.fakes.cloud_server import DOC, TOKEN, CloudDrive, run_clouds
 from tests.fakes.ledger import Bench
 from tests.fakes.shelves import SyncBench, sync_bench
@@ -209,3 +212,67 @@ async def test_documents_of_googles_own_come_as_office_files(
     plain = [block async for block in opened.read(replace(item, version="text/plain"))]
     assert b"".join(plain) == b"of the harbour"
     await opened.close()
+
+
+async def test_a_file_that_is_deleted_while_everything_is_listed_is_not_there(
+    sources: SyncBench, ledger: Bench, scope: Scope, drive: CloudDrive, ann: str
+) -> None:
+    """The service names it twice; no later list of changes tells of it again."""
+    drive.put("stays", b"It stays.", users=(ann,))
+    drive.put("goes", b"It goes.", users=(ann,))
+    source = await added(sources, ledger, scope, drive, "onedrive")
+    await sources.sync(source)
+    base = f"{drive.url}/graph/v1.0/drives/b!d/root/delta"
+
+    def pages(path: str, request: Request) -> Response | None:
+        token = request.query_params.get("token")
+        if "delta" not in path or token == "last":
+            return None
+        if token != "second":
+            rows = [{"id": one, "name": f"{one}.txt", "file": {}, "cTag": "c1"} for one in ("stays", "goes", "never")]
+            return JSONResponse({"value": rows, "@odata.nextLink": f"{base}?token=second"})
+        gone = [{"id": one, "deleted": {}} for one in ("goes", "never")]
+        return JSONResponse({"value": gone, "@odata.deltaLink": f"{base}?token=last"})
+
+    drive.instead = pages
+    drive.read.clear()
+    await ledger.rows(scope, "update sources set cursor = null returning id")
+    counts = await sources.sync(source)
+    assert counts["listed"] == 1 and drive.read == []
+    assert (await sources.show(source))["waiting"]["reason"] == "many"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_item_that_lies_where_nobody_may_connect_keeps_no_other(
+    sources: SyncBench, ledger: Bench, scope: Scope, drive: CloudDrive, ann: str, kind: str
+) -> None:
+    for name in ("a", "b", "c"):
+        drive.put(name, f"Paper {name}.".encode(), users=(ann,))
+
+    def lead(path: str, request: Request) -> Response | None:
+        told = f"{request.url} {request.headers.get('dropbox-api-arg')}"
+        is_it = any(word in told for word in ("/b/content", "/b?alt=media", '"b"'))
+        return RedirectResponse("http://10.0.0.9/secret") if is_it else None
+
+    drive.instead = lead
+    source = await added(sources, ledger, scope, drive, kind)
+    await sources.sync(source)
+    assert sorted(await sources.documents(reader_of(kind, ann))) == ["a.txt", "c.txt"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_nonsense_is_told_at_the_source_and_its_job_rests(
+    sources: SyncBench, ledger: Bench, scope: Scope, drive: CloudDrive, ann: str, kind: str
+) -> None:
+    fill(drive, ann, 10)
+    source = await added(sources, ledger, scope, drive, kind)
+    await sources.sync(source)
+    for body in (b"[" * 100_000, b'{"value": [5], "files": [5], "changes": [5], "entries": [5]}', b"[]", b""):
+        drive.instead = lambda path, request, body=body: Response(body)
+        await sources.start(source)
+        with pytest.raises(SyncCutOff):
+            await ledger.run()
+        assert (await sources.show(source))["last_error"]["code"] == "source_away"
+        async with ledger.database.transaction(scope) as tx:
+            await tx.run("update jobs set state = 'cancelled' where state in ('queued', 'running')")
+    assert len(await sources.documents(reader_of(kind, ann))) == 10

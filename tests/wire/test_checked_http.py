@@ -1,17 +1,39 @@
 """Sources over HTTP connect to the address that was checked, by the name on the certificate, and in their turn."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
-from pipelines.documents.sources.checked_http import CheckedHost, check_host_of
+from pipelines.documents.sources.checked_http import (
+    CHECK_SECONDS,
+    CheckedHost,
+    CheckedTransport,
+    check_host_of,
+    checked_client,
+    network_fault,
+    part_headers,
+    read_part,
+    send_checked,
+    wanted_wait,
+)
 from pipelines.documents.sources.git_source import KIND as GIT
 from pipelines.documents.sources.site.site_client import SiteClient
-from pipelines.documents.sources.source_port import Source, SourceBounds, SourceGround, SourceOpening, SourceRefused
+from pipelines.documents.sources.source_port import (
+    Source,
+    SourceAway,
+    SourceBounds,
+    SourceGround,
+    SourceInvalid,
+    SourceOpening,
+    SourceRefused,
+)
 from pipelines.documents.sources.web_source import KIND as WEB
-from pipelines.documents.sync.source_opener import EndpointGuard
+from pipelines.documents.sync.source_opener import EndpointGuard, EndpointRefused
 from tests.fakes.rsyslog import issue_certificates
-from tests.fakes.web_server import web_server
+from tests.fakes.web_server import WebPage, WebServer, web_server
 
 
 @pytest.fixture
@@ -98,3 +120,168 @@ async def client_away(url: str) -> str:
     await client.close()
     assert answer.failed
     return answer.why
+
+
+def ground_of(*answers: str, allow: tuple[str, ...] = ("127.0.0.1",)) -> SourceGround:
+    """Names have these addresses one after the other, and then the last one for ever."""
+    left = list(answers)
+
+    async def find(host: str, port: int) -> list[str]:
+        return [left.pop(0) if len(left) > 1 else left[0]]
+
+    guard = EndpointGuard(allow, find)
+    return SourceGround(None, guard.check, guard.check_host)
+
+
+def named(site: WebServer, host: str) -> str:
+    return f"{site.url.partition(':')[0]}://{host}:{site.url.rsplit(':', 1)[1]}"
+
+
+async def body_of(client: httpx.AsyncClient, url: str, **how: object) -> bytes:
+    answer = await send_checked(client, "GET", url, **how)  # type: ignore[arg-type]
+    try:
+        return await answer.aread()
+    finally:
+        await answer.aclose()
+
+
+async def test_a_name_that_means_another_address_a_moment_later_is_connected_to_where_the_check_looked() -> None:
+    """Nobody but the check knows the name: whoever asked for it again would reach nothing."""
+    times = [0.0]
+    with web_server() as site:
+        site.put("/x", "Here.")
+        ground = ground_of("127.0.0.1", "10.0.0.9")
+        client = httpx.AsyncClient(transport=CheckedTransport(ground, lambda: times[0]), trust_env=False)
+        url = f"{named(site, 'cloud.test')}/x"
+        for _ in range(3):
+            assert b"Here." in await body_of(client, url)
+        assert site.hosts == {url.split("/")[2]}
+        times[0] = CHECK_SECONDS
+        with pytest.raises(EndpointRefused):
+            await body_of(client, url)
+        assert len(site.asked) == 3
+        await client.aclose()
+
+
+async def test_with_tls_the_second_question_is_checked_too_and_names_share_no_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issue_certificates(tmp_path, ("site",))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.crt"))
+    with web_server(tmp_path / "site.crt") as site:
+        site.put("/x", "Here.")
+        async with checked_client(ground_of("127.0.0.1", "169.254.169.254")) as client:
+            with pytest.raises(EndpointRefused):
+                await body_of(client, f"{site.url}/x")
+        assert site.asked == []
+        async with checked_client(ground_of("127.0.0.1")) as client:
+            assert b"Here." in await body_of(client, f"{site.url}/x")
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await body_of(client, f"{named(site, 'elsewhere.test')}/x")
+            site.put("/away", "", status=302, headers={"Location": f"http://{site.url.split('/')[2]}/x"})
+            with pytest.raises(SourceRefused, match="without TLS"):
+                await body_of(client, f"{site.url}/away")
+
+
+async def test_redirects_are_checked_and_secrets_stay_with_their_host() -> None:
+    told: list[dict[str, str]] = []
+
+    def every(path: str, headers: dict[str, str]) -> WebPage | None:
+        told.append(headers)
+        return None
+
+    with web_server() as site:
+        site.every = every
+        site.put("/x", "Here.")
+        elsewhere = named(site, "elsewhere.test")
+        site.put("/out?q=1", "", status=307, headers={"Location": f"{elsewhere}/back"})
+        site.put("/back", "", status=302, headers={"Location": f"{named(site, 'cloud.test')}/x"})
+        site.put("/round", "", status=302, headers={"Location": "/round"})
+        site.put("/inner", "", status=302, headers={"Location": "http://10.0.0.9/x"})
+        site.put("/odd", "", status=302, headers={"Location": "http://[::1/x"})
+        site.put("/file", "", status=302, headers={"Location": "file:///etc/passwd"})
+        site.put("/nowhere", "", status=302)
+        async with checked_client(ground_of("127.0.0.1", allow=("cloud.test", "elsewhere.test"))) as client:
+            url = named(site, "cloud.test")
+            how = {"headers": {"X-Kept": "1"}, "secret": {"Authorization": "Bearer t"}, "params": {"q": "1"}}
+            assert b"Here." in await body_of(client, f"{url}/out", **how)
+            assert [one.get("authorization") for one in told] == ["Bearer t", None, None]
+            assert all(one["x-kept"] == "1" and one["user-agent"] == "AOS" for one in told)
+            assert [path for path, _ in site.asked] == ["/out?q=1", "/back", "/x"]
+            with pytest.raises(SourceAway, match="on and on"):
+                await body_of(client, f"{url}/round")
+            with pytest.raises(EndpointRefused):
+                await body_of(client, f"{url}/inner")
+            with pytest.raises(httpx.RemoteProtocolError):
+                await body_of(client, f"{url}/odd")
+            with pytest.raises(SourceRefused, match="no URL"):
+                await body_of(client, f"{url}/file")
+            answer = await send_checked(client, "GET", f"{url}/nowhere")
+            assert answer.status_code == 302
+            await answer.aclose()
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+async def test_a_part_of_a_body_whether_a_server_knows_ranges_or_not(ranges: bool) -> None:
+    data = bytes(range(256)) * 20_000
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.headers["accept-encoding"] == "identity"
+        span = request.headers.get("range")
+        if not span or not ranges:
+            return httpx.Response(200, content=data)
+        first, last = span.removeprefix("bytes=").split("-")
+        if int(first) >= len(data):
+            return httpx.Response(416)
+        told = {"Content-Range": f"bytes {first}-{last or len(data) - 1}/{len(data)}"}
+        return httpx.Response(206, content=data[int(first) : int(last) + 1 if last else None], headers=told)
+
+    async def part(start: int, length: int | None) -> bytes:
+        async with (
+            httpx.AsyncClient(transport=httpx.MockTransport(answer)) as client,
+            client.stream("GET", "http://x/", headers=part_headers(start, length)) as found,
+        ):
+            return b"".join([block async for block in read_part(found, start, length)])
+
+    for start, length in ((0, None), (3, None), (3, 5), (0, 2_000_000), (4_000_001, 1_000_000), (9_000_000, None)):
+        assert await part(start, length) == data[start : None if length is None else start + length]
+    other = httpx.Response(206, content=b"x", headers={"Content-Range": "bytes 0-0/9"})
+    with pytest.raises(SourceAway):
+        [block async for block in read_part(other, 4, 1)]
+
+
+@pytest.mark.parametrize(
+    ("told", "wait"),
+    [
+        (None, 2),
+        ("", 2),
+        ("0", 0.25),
+        ("7", 7),
+        ("-5", 2),
+        ("1e9", 2),
+        ("nan", 2),
+        ("soon", 2),
+        ("٣", 2),
+        ("9" * 400, 999_999_999_999),
+        ("Thu, 01 Jan 2026 00:00:30 GMT", 30),
+        ("Thu, 01 Jan 2025 00:00:30 GMT", 2),
+        ("Thu, 99 Foo 2025", 2),
+    ],
+)
+def test_what_a_server_asks_to_wait_is_a_number_or_a_date_and_never_nothing(told: str | None, wait: float) -> None:
+    assert wanted_wait(told, 2.0, lambda: datetime(2026, 1, 1, tzinfo=UTC)) == wait
+
+
+def test_faults_of_the_network_have_names_and_others_are_none() -> None:
+    faults: list[tuple[BaseException, Callable[..., Exception] | None]] = [
+        (httpx.ReadTimeout("x"), SourceAway),
+        (httpx.ConnectError("CERTIFICATE_VERIFY_FAILED"), SourceRefused),
+        (httpx.InvalidURL("x"), SourceRefused),
+        (TimeoutError(), SourceAway),
+        (EndpointRefused("10.0.0.9 is not public"), SourceRefused),
+        (SourceInvalid("x"), SourceRefused),
+        (KeyError("x"), None),
+    ]
+    for error, kind in faults:
+        found = network_fault(error, "the server")
+        assert (None if found is None else type(found)) is kind, error

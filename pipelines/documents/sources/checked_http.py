@@ -4,19 +4,30 @@ Whatever the name means a moment later (DNS rebinding), the connection goes wher
 """
 
 import ssl
-from collections.abc import Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx
 
-from pipelines.documents.sources.source_port import SourceGround, SourceInvalid
+from cluster.basics.errors import Forbidden, Unavailable
+from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
 
 USER_AGENT: Final = "AOS"
 TIMEOUT: Final = httpx.Timeout(60, connect=15)
 CONNECTION: Final[Mapping[str, Any]] = {"timeout": TIMEOUT, "trust_env": False, "follow_redirects": False}
 """Of every client here: no proxy of this process's environment connects in our place, and redirects are answers."""
+MOST_REDIRECTS: Final = 3
+CHECK_SECONDS: Final = 60.0  # for which an address counts as checked
+MOST_HOSTS: Final = 200  # that one client connects to: more than those of a turn's items with their redirects
+LEAST_WAIT: Final = 0.25  # seconds before one is asked again
+BLOCK_BYTES: Final = 1 << 20
+NETWORK_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, Forbidden, SourceInvalid, Unavailable)
+"""What `network_fault` has names for: of connections, and of the ground's checks."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -78,3 +89,191 @@ async def check_host_of(url: str, ground: SourceGround) -> CheckedHost:
     shown = f"[{address}]" if ":" in address else address
     base = f"https://{shown}" + (f":{parts.port}" if parts.port else "")
     return CheckedHost(origin, base, headers, {"sni_hostname": host})
+
+
+class CheckedTransport(httpx.AsyncBaseTransport):
+    """Takes each request to an address of its host that was checked, wherever a redirect or a link of an answer leads.
+
+    Each host has connections of its own: two names may have one address, and its certificate was shown for one of them.
+    """
+
+    def __init__(self, ground: SourceGround, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` in seconds. Nothing is asked yet."""
+        self._ground, self._clock, self._tls = ground, clock, tls_context()
+        self._hosts: dict[str, tuple[CheckedHost, float]] = {}
+        self._networks: dict[str, httpx.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Raises what the ground raises: nothing is sent; and as every transport of httpx."""
+        url = str(request.url)
+        host = await self._checked(url)
+        there = httpx.URL(host.base)
+        pinned = httpx.Request(
+            request.method,
+            request.url.copy_with(host=there.host, port=there.port),
+            headers=request.headers,  # with the name in `Host`
+            stream=request.stream,
+            extensions={**request.extensions, **host.extensions},
+        )
+        try:
+            return await self._network(host.origin).handle_async_request(pinned)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            self._hosts.pop(host.origin, None)  # it may have moved
+            raise
+
+    async def aclose(self) -> None:
+        """Close the connections of all hosts."""
+        for network in self._networks.values():
+            await network.aclose()
+
+    async def _checked(self, url: str) -> CheckedHost:
+        origin, now = origin_of(url), self._clock()
+        host, until = self._hosts.get(origin, (None, 0.0))
+        if not origin:
+            raise SourceInvalid("it leads to what is no URL of http or https")
+        if host is None and origin not in self._networks and len(self._networks) >= MOST_HOSTS:
+            raise SourceRefused(f"the service leads to more than {MOST_HOSTS} hosts")
+        if host is None or now >= until:
+            host = await check_host_of(url, self._ground)
+            self._hosts[origin] = (host, now + CHECK_SECONDS)
+        return host
+
+    def _network(self, origin: str) -> httpx.AsyncHTTPTransport:
+        if origin not in self._networks:
+            self._networks[origin] = httpx.AsyncHTTPTransport(verify=self._tls, trust_env=False)
+        return self._networks[origin]
+
+
+def checked_client(ground: SourceGround, **how: Any) -> httpx.AsyncClient:
+    """A client whose every request goes to a checked address; `how` may name other settings than `CONNECTION`."""
+    settings: dict[str, Any] = {**CONNECTION, "headers": {"User-Agent": USER_AGENT}, **how}
+    return httpx.AsyncClient(transport=CheckedTransport(ground), **settings)
+
+
+async def send_checked(
+    client: httpx.AsyncClient,
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    secret: Mapping[str, str] | None = None,
+    most_redirects: int = MOST_REDIRECTS,
+    **how: Any,
+) -> httpx.Response:
+    """The answer that redirects lead to in the end, its body unread; whoever takes it closes it.
+
+    `client` is a `checked_client`. `secret`: headers for the URL's own host alone; once it has led elsewhere nobody is
+    given them any more. Redirects are asked by GET, without parameters and body.
+
+    Raises SourceRefused: it leads to a place without TLS, or to none; SourceAway: it leads on and on; what the ground
+    raises for the place where it leads; httpx.HTTPError.
+    """
+    sent = {**(headers or {}), **(secret or {})}
+    for _ in range(most_redirects + 1):
+        answer = await client.send(client.build_request(method, url, headers=sent, **how), stream=True)
+        client.cookies.clear()  # each request stands for itself
+        if not answer.has_redirect_location:
+            return answer
+        await answer.aclose()
+        there = _where_to(url, answer.headers["location"])
+        if url.startswith("https://") and not there.startswith("https://"):
+            raise SourceRefused("the service leads to a place without TLS")
+        if origin_of(there) != origin_of(url):
+            sent = dict(headers or {})
+        url, method, how = there, "GET", {}
+    raise SourceAway(f"{shown_url(url)} leads on and on")
+
+
+def part_headers(start: int, length: int | None) -> dict[str, str]:
+    """Headers that ask for this part of a body, as its bytes are."""
+    plain = {"Accept-Encoding": "identity"}
+    if not start and length is None:
+        return plain
+    return {**plain, "Range": f"bytes={start}-" if length is None else f"bytes={start}-{start + length - 1}"}
+
+
+async def read_part(answer: httpx.Response, start: int, length: int | None) -> AsyncIterator[bytes]:
+    """The part of a body that `part_headers` asked for, also from a server that knows no ranges and gives all of it.
+
+    Raises SourceAway: the server gives another part.
+    """
+    if answer.status_code == 416 or length == 0:  # it is not so long
+        return
+    told = answer.headers.get("content-range", "").partition("-")[0].removeprefix("bytes").strip()
+    if answer.status_code == 206 and told and told != str(start):
+        raise SourceAway("the server gives another part than the one that was asked for")
+    skip, left = (0 if answer.status_code == 206 else start), length
+    async for block in answer.aiter_bytes(BLOCK_BYTES):
+        taken = block[skip:]
+        skip = max(0, skip - len(block))
+        if left is not None:
+            taken = taken[:left]
+            left -= len(taken)
+        if taken:
+            yield taken
+        if left == 0:
+            return
+
+
+async def read_whole(answer: httpx.Response, most: int) -> bytes | None:
+    """The body; None where it is longer than `most`."""
+    held = bytearray()
+    async for block in answer.aiter_bytes(1 << 16):
+        held += block
+        if len(held) > most:
+            return None
+    return bytes(held)
+
+
+def wanted_wait(told: str | None, otherwise: float, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float:
+    """Seconds that a `Retry-After` asks for, as a number or as a date (RFC 9110); `otherwise` where it says neither.
+
+    Never less than a moment: who says 0 is not asked again at once.
+    """
+    return max(_told_wait((told or "").strip(), otherwise, now), min(otherwise, LEAST_WAIT))
+
+
+def network_fault(error: BaseException, what: str) -> SourceAway | SourceRefused | None:
+    """A failed connection, or a place that may not be connected to, as a fault of `what`; None: it is something else.
+
+    A name without an address now, and silence, pass by. A certificate and an address stay as they are.
+    """
+    if isinstance(error, SourceAway | SourceRefused):
+        return error
+    if isinstance(error, Forbidden | SourceInvalid):  # of the ground
+        return SourceRefused(f"{what}: {error.detail}", fix=error.hint)
+    if isinstance(error, Unavailable):
+        return SourceAway(f"{what}: {error.detail}")
+    if isinstance(error, httpx.InvalidURL):
+        return SourceRefused(f"{what} leads to what is no URL")
+    if isinstance(error, httpx.HTTPError):
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return SourceRefused(f"{what}: the certificate is not valid for this host")
+        return SourceAway(f"{what} does not answer: {type(error).__name__}")
+    return SourceAway(f"{what} does not answer in time") if isinstance(error, TimeoutError) else None
+
+
+def shown_url(url: str) -> str:
+    """Without its query: links of listings and downloads are keys."""
+    return url.partition("?")[0][:200]
+
+
+def _where_to(url: str, location: str) -> str:
+    try:
+        there = urljoin(url, location)
+    except ValueError as error:
+        raise SourceRefused(f"{shown_url(url)} leads to what is no URL") from error
+    if not origin_of(there):
+        raise SourceRefused(f"{shown_url(url)} leads to what is no URL of http or https")
+    return there
+
+
+def _told_wait(told: str, otherwise: float, now: Callable[[], datetime]) -> float:
+    if told.isascii() and told.isdigit():
+        return float(told[:12])
+    try:
+        date = parsedate_to_datetime(told)
+    except ValueError:
+        return otherwise
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(otherwise, (date - now()).total_seconds())

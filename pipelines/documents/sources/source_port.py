@@ -82,7 +82,7 @@ class ListingPage:
     """Part of a listing.
 
     Attributes:
-        removed: ids that the source says are gone, where it lists changes.
+        removed: ids that the source says are gone, where it lists changes, and that pages before may have named.
         notes: what was passed over on purpose and people are told of; nothing of it is missing.
         cursor: from which the next listing goes on; counts where it stands on the last page.
         full: the pages together name everything there is, so that whatever they leave out is gone.

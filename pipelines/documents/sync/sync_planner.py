@@ -75,6 +75,8 @@ class SyncPlanner:
         notes: list[ListingFault] = []
         full, last, more_faults, more_notes = True, cursor, 0, 0
         async for page in opened.list_changes(cursor):
+            for id_ in page.removed:  # it went while it was listed: what a later page says counts
+                items.pop(id_, None)
             for item in page.items:
                 items[item.id] = item
             removed += page.removed

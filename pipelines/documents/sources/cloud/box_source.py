@@ -5,7 +5,16 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from pipelines.documents.sources.cloud.cloud_client import CloudClient, open_cloud
+from pipelines.documents.sources.cloud.cloud_answers import (
+    MOST_FOLDERS,
+    ListingSteps,
+    id_of,
+    name_of,
+    rows_of,
+    size_of,
+    text_or_none,
+)
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, listing_faults, open_cloud
 from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
@@ -13,7 +22,6 @@ from pipelines.documents.sources.source_port import (
     ListingFault,
     ListingPage,
     Source,
-    SourceAway,
     SourceGround,
     SourceItem,
     SourceKind,
@@ -24,7 +32,7 @@ from pipelines.documents.sources.source_port import (
 _BASE: Final = "https://api.box.com/2.0"
 _TOKEN: Final = "https://api.box.com/oauth2/token"
 _FIELDS: Final = "id,type,name,etag,sha1,size,item_status"
-_MOST_FOLDERS: Final = 100_000
+_PAGE: Final = 1000
 
 
 class BoxSource:
@@ -35,29 +43,30 @@ class BoxSource:
         self._client, self._folder = client, folder
 
     async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:
-        """See `Source`."""
-        waiting, seen = deque([(self._folder, "")]), {self._folder}
-        while waiting:
-            folder, path = waiting.popleft()
-            try:
-                async for entries in self._entries(folder):
-                    yield ListingPage([_item_of(one, path) for one in entries if _is_read(one)])
-                    for one in entries:
-                        if one.get("type") == "folder" and one["id"] not in seen:
-                            seen.add(one["id"])
-                            waiting.append((one["id"], _joined(path, one["name"])))
-            except (SourceRefused, ItemGone) as error:
-                if folder == self._folder:
-                    raise SourceRefused(f"folder {folder}: {error}") from error
-                yield ListingPage(faults=[ListingFault(path, "this folder cannot be looked into")])
-            if len(seen) > _MOST_FOLDERS:
-                raise SourceRefused(
-                    f"there are more than {_MOST_FOLDERS} folders", fix="Make a source of each part of it."
-                )
+        """See `Source`. Of the listing only ids of folders are kept: one may lie below itself, or be named twice."""
+        waiting, seen, steps = deque([(self._folder, "")]), {self._folder}, ListingSteps("Box")
+        with listing_faults("Box"):
+            while waiting:
+                folder, path = waiting.popleft()
+                try:
+                    async for entries in self._entries(folder, steps):
+                        yield ListingPage([_item_of(one, path) for one in entries if _is_read(one)])
+                        for one in entries:
+                            if one.get("type") == "folder" and (below := id_of(one)) not in seen:
+                                seen.add(below)
+                                waiting.append((below, _joined(path, name_of(one))))
+                except (SourceRefused, ItemGone) as error:
+                    if folder == self._folder:
+                        raise SourceRefused(f"folder {folder}: {error}") from error
+                    yield ListingPage(faults=[ListingFault(path, "this folder cannot be looked into")])
+                if len(seen) > MOST_FOLDERS:
+                    raise SourceRefused(
+                        f"there are more than {MOST_FOLDERS} folders", fix="Make a source of each part of it."
+                    )
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`."""
-        async for block in self._client.read(f"files/{quote(item.id)}/content", start, length):
+        async for block in self._client.read(f"files/{quote(item.id, safe='')}/content", start, length):
             yield block
 
     def local_path(self, item: SourceItem) -> None:
@@ -67,31 +76,29 @@ class BoxSource:
         """Close connections."""
         await self._client.close()
 
-    async def _entries(self, folder: str) -> AsyncIterator[list[Mapping[str, Any]]]:
-        marker = ""
+    async def _entries(self, folder: str, steps: ListingSteps) -> AsyncIterator[list[Mapping[str, Any]]]:
+        params: dict[str, Any] = {"fields": _FIELDS, "limit": _PAGE, "usemarker": "true"}
         while True:
-            params = {"fields": _FIELDS, "limit": 1000, "usemarker": "true", **({"marker": marker} if marker else {})}
-            found = await self._client.get(f"folders/{quote(folder)}/items", params)
-            if not isinstance(found, dict) or not isinstance(found.get("entries"), list):
-                raise SourceAway("Box answers with no listing")
-            yield found["entries"]
-            if not (marker := str(found.get("next_marker") or "")):
+            found = await self._client.get(f"folders/{quote(folder, safe='')}/items", params)
+            yield rows_of(found, "entries")
+            if not found.get("next_marker"):
                 return
+            params["marker"] = steps.next(found["next_marker"], of=folder)
 
 
-def _joined(path: str, name: Any) -> str:
-    name = str(name).replace("/", "∕")
+def _joined(path: str, name: str) -> str:
     return f"{path}/{name}" if path else name
 
 
 def _item_of(one: Mapping[str, Any], path: str) -> SourceItem:
-    size = int(one["size"]) if one.get("size") is not None else None
-    return SourceItem(str(one["id"]), f"{one.get('sha1') or one.get('etag')} {size}", _joined(path, one["name"]), size)
+    size = size_of(one)
+    version = f"{text_or_none(one, 'sha1', 'etag')} {size}"
+    return SourceItem(id_of(one), version, _joined(path, name_of(one)), size)
 
 
 def _is_read(one: Mapping[str, Any]) -> bool:
     is_there = one.get("item_status", "active") == "active"
-    return one.get("type") == "file" and is_there and not housekeeping_kind(str(one["name"]))
+    return one.get("type") == "file" and is_there and not housekeeping_kind(name_of(one))
 
 
 async def _open_box(opening: SourceOpening, ground: SourceGround) -> Source:

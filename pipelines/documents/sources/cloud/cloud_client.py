@@ -1,34 +1,71 @@
 """HTTP to a cloud's API: tokens, patience with limits, redirects without the token, errors in our names."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urljoin
 
 import httpx
 
-from pipelines.documents.sources.checked_http import origin_of
+from pipelines.documents.sources.checked_http import (
+    NETWORK_ERRORS,
+    checked_client,
+    network_fault,
+    origin_of,
+    part_headers,
+    read_part,
+    read_whole,
+    send_checked,
+    shown_url,
+    wanted_wait,
+)
+from pipelines.documents.sources.cloud.cloud_answers import load_object
 from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
 from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceGround, SourceOpening, SourceRefused
 
 TRIES: Final = 4
 LONGEST_WAIT: Final = 60.0  # seconds that a service may ask for; with more it counts as away
-MOST_JSON: Final = 64 << 20  # bytes of one page of a listing
-MOST_REDIRECTS: Final = 3
+ANSWER_SECONDS: Final = 300.0  # for one page of a listing
+MOST_JSON: Final = 32 << 20  # bytes of one page of a listing
 TIMEOUT: Final = httpx.Timeout(60.0, connect=20.0)
+_ERROR_BYTES: Final = 64 * 1024
 _BUSY: Final = (429, 500, 502, 503, 504)
 _LIMITS: Final = ("rateLimitExceeded", "userRateLimitExceeded")  # which Google tells by 403
+_GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
-class CursorExpired(Exception):
+class CursorExpired(SourceAway):
     """The service has forgotten where a listing left off: everything is listed again."""
 
 
+@contextmanager
+def classified_faults(what: str) -> Iterator[None]:
+    """The one place where faults of clouds get our names, in listings and in answers.
+
+    What an answer makes us stumble over is the service's fault, not the worker's: it rests, and is asked another time.
+    Raises SourceAway, SourceRefused, ItemGone.
+    """
+    try:
+        yield
+    except NETWORK_ERRORS as error:
+        raise network_fault(error, what) or error from error
+    except _GARBAGE as error:
+        raise SourceAway(f"{what} answers with what makes no sense") from error
+
+
+@contextmanager
+def listing_faults(who: str) -> Iterator[None]:
+    """As `classified_faults`; a place that is not there cannot be listed. Raises SourceAway, SourceRefused."""
+    try:
+        with classified_faults(who):
+            yield
+    except ItemGone as error:
+        raise SourceRefused(f"{who} knows no such place: {error.detail}") from error
+
+
 class CloudClient:
-    """Calls below one base URL. Raises SourceRefused, SourceAway, ItemGone, CursorExpired."""
+    """Calls below one base URL. Raises SourceRefused, SourceAway, ItemGone, CursorExpired, and nothing else."""
 
     def __init__(
         self,
@@ -38,17 +75,17 @@ class CloudClient:
         check: Callable[[str], Awaitable[str]],
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`base` was checked; `check` gives the URL to use for any other host's."""
+        """`http` is a `checked_client`; `check` raises where a base URL may not be connected to."""
         self._http, self._base, self._tokens, self._check = http, base.rstrip("/"), tokens, check
         self._pause = pause
 
     async def get(
         self, path: str, params: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
-    ) -> Any:
+    ) -> Mapping[str, Any]:
         """A JSON answer; `path` may be a link of an answer before."""
         return await self._json("GET", path, params=params, headers=dict(headers or {}))
 
-    async def post(self, path: str, body: Any) -> Any:
+    async def post(self, path: str, body: Any) -> Mapping[str, Any]:
         """A JSON answer to a JSON body."""
         return await self._json("POST", path, json=body)
 
@@ -56,93 +93,79 @@ class CloudClient:
         self, path: str, start: int, length: int | None, *, method: str = "GET", **how: Any
     ) -> AsyncIterator[bytes]:
         """Bytes of a file from `start` on, at most `length`."""
-        headers = dict(how.pop("headers", {}))
-        if start or length is not None:
-            headers["Range"] = f"bytes={start}-" if length is None else f"bytes={start}-{start + length - 1}"
-        async with self._answer(method, path, headers=headers, **how) as answer:
-            skip = start if answer.status_code == 200 else 0  # it knows no ranges
-            left = length
-            async for block in answer.aiter_bytes(1 << 20):
-                taken = block[skip:]
-                skip = max(0, skip - len(block))
-                if left is not None:
-                    taken, left = taken[:left], left - len(taken[:left])
-                if taken:
-                    yield taken
-                if left == 0:
-                    return
+        headers = {**how.pop("headers", {}), **part_headers(start, length)}
+        try:
+            async with self._answer(method, path, may=(416,), headers=headers, **how) as answer:
+                async for block in read_part(answer, start, length):
+                    yield block
+        except CursorExpired as error:  # 410 of a file
+            raise ItemGone(shown_url(path)) from error
+
+    async def rest(self, told: str | None, tried: int) -> bool:
+        """Wait as a part of an answer asks for by its `Retry-After`; False where it is not worth another try."""
+        wait = wanted_wait(told, float(2 ** (tried - 1)))
+        if tried >= TRIES or wait > LONGEST_WAIT:
+            return False
+        await self._pause(wait)
+        return True
+
+    def holds(self, link: str) -> bool:
+        """True for a link that lies where the token belongs."""
+        return origin_of(link) == origin_of(self._base)
 
     async def at_other_base(self, base: str) -> "CloudClient":
         """The same connections and token below another base URL; whoever closes one closes both."""
-        return CloudClient(self._http, await self._check(base), self._tokens, self._check, self._pause)
+        await self._check(base)
+        return CloudClient(self._http, base, self._tokens, self._check, self._pause)
 
     async def close(self) -> None:
         """Close connections."""
         await self._http.aclose()
 
-    async def _json(self, method: str, path: str, **how: Any) -> Any:
-        async with self._answer(method, path, **how) as answer:
-            body = bytearray()
-            try:
-                async for block in answer.aiter_bytes():
-                    body += block
-                    if len(body) > MOST_JSON:
-                        raise SourceAway(f"{_shown(path)} does not end its answer")
-                return json.loads(body)
-            except ValueError as error:
-                raise SourceAway(f"{_shown(path)} answers with no JSON") from error
+    async def _json(self, method: str, path: str, **how: Any) -> Mapping[str, Any]:
+        async with self._answer(method, path, **how) as answer, asyncio.timeout(ANSWER_SECONDS):
+            body = await read_whole(answer, MOST_JSON)
+            if body is None:
+                raise SourceAway(f"{shown_url(path)} does not end its answer")
+            return load_object(body)
 
     @asynccontextmanager
-    async def _answer(self, method: str, path: str, **how: Any) -> AsyncIterator[httpx.Response]:
-        """An answer of 2xx. Foreign errors of the block, while its bytes are read, are classified, too."""
-        try:
-            answer = await self._ask(method, self._url_of(path), **how)
+    async def _answer(
+        self, method: str, path: str, may: tuple[int, ...] = (), **how: Any
+    ) -> AsyncIterator[httpx.Response]:
+        """An answer of 2xx, or what it `may` be. Faults of the block, while bytes are read, are classified, too."""
+        with classified_faults(shown_url(path)):
+            answer = await self._ask(method, self._url_of(path), may, **how)
             try:
                 yield answer
             finally:
                 await answer.aclose()
-        except httpx.HTTPError as error:
-            raise SourceAway(f"{_shown(path)}: {type(error).__name__}") from error
 
-    async def _ask(self, method: str, url: str, **how: Any) -> httpx.Response:
-        renewed = False
-        for tried in range(1, TRIES + 1):
-            answer = await self._send(method, url, **how)
-            if answer.is_success:
+    async def _ask(self, method: str, url: str, may: tuple[int, ...], **how: Any) -> httpx.Response:
+        renewed, tried = False, 1
+        while True:
+            token = {"Authorization": f"Bearer {await self._tokens.current()}"}
+            async with asyncio.timeout(ANSWER_SECONDS):
+                answer = await send_checked(self._http, method, url, secret=token, **how)
+            if answer.is_success or answer.status_code in may:
                 return answer
-            told = (await answer.aread())[:20_000].decode("utf-8", "replace")
-            await answer.aclose()
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    told = (await read_whole(answer, _ERROR_BYTES) or b"").decode("utf-8", "replace")
+            finally:
+                await answer.aclose()
             if answer.status_code == 401 and not renewed and self._tokens.is_renewable():
                 renewed = True
                 continue
             is_busy = answer.status_code in _BUSY or any(word in told for word in _LIMITS)
-            wait = _wanted_wait(answer, tried)
-            if not is_busy or tried == TRIES or wait > LONGEST_WAIT:
-                raise _error_of(answer.status_code, _shown(url), told, is_busy=is_busy)
-            await self._pause(wait)
-        raise SourceAway(f"{_shown(url)} refuses every token")
-
-    async def _send(self, method: str, url: str, **how: Any) -> httpx.Response:
-        """With the token to the service itself; where that leads elsewhere, without."""
-        headers = {"Authorization": f"Bearer {await self._tokens.current()}", **how.pop("headers", {})}
-        for _ in range(MOST_REDIRECTS + 1):
-            request = self._http.build_request(method, url, headers=headers, **how)
-            answer = await self._http.send(request, stream=True)
-            if not answer.is_redirect:
-                return answer
-            await answer.aclose()
-            there = urljoin(url, answer.headers["location"])
-            if url.startswith("https://") and not there.startswith("https://"):
-                raise SourceRefused("the service leads to a place without TLS")
-            if origin_of(there) != origin_of(url):
-                headers = {name: value for name, value in headers.items() if name != "Authorization"}
-            url, method, how = await self._check(there), "GET", {}
-        raise SourceAway(f"{_shown(url)} leads on and on")
+            if not is_busy or not await self.rest(answer.headers.get("retry-after"), tried):
+                raise _error_of(answer.status_code, shown_url(url), told, is_busy=is_busy)
+            tried += 1
 
     def _url_of(self, path: str) -> str:
         if not path.startswith(("http://", "https://")):
             return f"{self._base}/{path.lstrip('/')}"
-        if origin_of(path) != origin_of(self._base):
+        if not self.holds(path):
             raise SourceAway("the service continues its listing at another host")
         return path
 
@@ -150,35 +173,26 @@ class CloudClient:
 async def open_cloud(opening: SourceOpening, ground: SourceGround, base: str, tokens: TokenEndpoint) -> CloudClient:
     """A client of a cloud's API; settings `endpoint` and `token_url` name others than `base` and that of `tokens`.
 
-    It follows no redirect by itself, and reads no proxy or certificate from the environment. Raises SourceInvalid: the
-    credential gives no token; and what the ground raises.
+    Every request goes to an address that was checked, those for tokens and those that redirects lead to among them.
+    Raises SourceInvalid: the credential gives no token; and what the ground raises.
     """
     settings = opening.settings
-    base = await ground.check_endpoint(str(settings.get("endpoint") or base))
+    base = str(settings.get("endpoint") or base)
+    await ground.check_endpoint(base)
     tokens = replace(tokens, url=str(settings.get("token_url") or tokens.url))
-    http = httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False, trust_env=False)
-    return CloudClient(
-        http, base, CloudTokens(http, opening.secret, tokens, ground.check_endpoint), ground.check_endpoint
-    )
-
-
-def _shown(url: str) -> str:
-    """Without its query: links of listings and downloads are keys."""
-    return url.partition("?")[0][:200]
-
-
-def _wanted_wait(answer: httpx.Response, tried: int) -> float:
+    http = checked_client(ground, timeout=TIMEOUT)
     try:
-        return max(0.0, float(answer.headers.get("retry-after", "")))
-    except ValueError:  # none, or a date
-        return float(2 ** (tried - 1))
+        return CloudClient(http, base, CloudTokens(http, opening.secret, tokens), ground.check_endpoint)
+    except BaseException:
+        await http.aclose()
+        raise
 
 
 def _error_of(status: int, what: str, told: str, *, is_busy: bool) -> Exception:
     if is_busy:
         return SourceAway(f"{what} answers {status}")
     if status == 410 or (status == 409 and "reset" in told):
-        return CursorExpired(what)
+        return CursorExpired(f"{what} answers {status}")
     if status == 404 or (status == 409 and "not_found" in told):
         return ItemGone(what)
     return SourceRefused(f"{what} answers {status}")

@@ -1,8 +1,9 @@
 """Access tokens for cloud sources: given, or asked for with the keys of an application (RFC 6749, RFC 7523)."""
 
+import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,9 +12,13 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 
+from pipelines.documents.sources.checked_http import NETWORK_ERRORS, network_fault, read_whole
 from pipelines.documents.sources.source_port import SourceAway, SourceInvalid, SourceRefused
 
 EARLY_SECONDS: Final = 60.0  # a token that ends so soon is not used any more
+SHORTEST_SECONDS: Final = 120.0  # however soon a token is said to end: it is not asked for with every request
+LONGEST_SECONDS: Final = 24 * 3600.0
+ANSWER_SECONDS: Final = 60.0
 MOST_BYTES: Final = 64 * 1024
 _JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -43,14 +48,14 @@ class CloudTokens:
         client: httpx.AsyncClient,
         secret: Mapping[str, str],
         endpoint: TokenEndpoint,
-        check: Callable[[str], Awaitable[str]],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Asks nothing yet. Raises SourceInvalid: the credential has no such fields."""
-        self._client, self._secret, self._endpoint, self._check = client, secret, endpoint, check
-        self._clock = clock
+        """`client` is a `checked_client`; asks nothing yet. Raises SourceInvalid: the credential has no such fields."""
+        self._client, self._secret, self._endpoint, self._clock = client, secret, endpoint, clock
         self._token, self._until = secret.get("token", ""), 0.0
         self._given = bool(self._token)
+        if self._given and not _is_sendable(self._token):
+            raise SourceInvalid("the token of the credential has characters that no token has")
         if not self._given and not _is_complete(secret):
             raise SourceInvalid(
                 "the credential has neither token, nor client_id and client_secret, nor service_account",
@@ -72,24 +77,23 @@ class CloudTokens:
 
     async def _ask(self) -> None:
         form = {**self._form(), **(self._endpoint.more or {})}
-        url = await self._check(self._endpoint.url)
         try:
-            async with self._client.stream("POST", url, data=form) as answer:
-                body = b""
-                async for block in answer.aiter_bytes():
-                    body += block
-                    if len(body) > MOST_BYTES:
-                        raise SourceAway("the token endpoint does not end its answer")
-        except httpx.HTTPError as error:
-            raise SourceAway(f"the token endpoint does not answer: {type(error).__name__}") from error
-        if answer.status_code >= 500 or answer.status_code == 429:
-            raise SourceAway(f"the token endpoint answers {answer.status_code}")
+            async with (
+                asyncio.timeout(ANSWER_SECONDS),
+                self._client.stream("POST", self._endpoint.url, data=form) as answer,
+            ):
+                status, body = answer.status_code, await read_whole(answer, MOST_BYTES)
+        except NETWORK_ERRORS as error:
+            raise network_fault(error, "the token endpoint") or error from error
+        if body is None:
+            raise SourceAway("the token endpoint does not end its answer")
+        if status >= 500 or status == 429:
+            raise SourceAway(f"the token endpoint answers {status}")
         try:
-            found = json.loads(body)
-            token, seconds = str(found["access_token"]), float(found.get("expires_in", 3600))
-        except (ValueError, KeyError, TypeError) as error:
-            raise SourceRefused(f"the token endpoint answers {answer.status_code}: {_error_code(body)}") from error
-        self._token, self._until = token, self._clock() + seconds
+            self._token, self._until = _token_of(body, self._clock())
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            kind = SourceAway if status == 200 else SourceRefused
+            raise kind(f"the token endpoint answers {status}: {_error_code(body)}") from error
 
     def _form(self) -> dict[str, str]:
         secret, scope = self._secret, {"scope": self._endpoint.scope} if self._endpoint.scope else {}
@@ -119,10 +123,24 @@ def _is_complete(secret: Mapping[str, str]) -> bool:
     return bool(secret.get("client_id") and (secret.get("client_secret") or secret.get("refresh_token")))
 
 
+def _token_of(body: bytes, now: float) -> tuple[str, float]:
+    found: Any = json.loads(body)
+    token, seconds = found["access_token"], float(found.get("expires_in") or 3600)
+    if not isinstance(token, str) or not _is_sendable(token):
+        raise ValueError("it is no token")
+    seconds = seconds if seconds == seconds else SHORTEST_SECONDS  # "NaN" is a number, too
+    return token, now + min(max(seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
+
+
+def _is_sendable(token: str) -> bool:
+    """True for what can stand in a header (RFC 6750 allows less)."""
+    return bool(token) and all("!" <= one <= "~" for one in token)
+
+
 def _error_code(body: bytes) -> str:
     """The error's name; descriptions may repeat what was sent."""
     try:
         found: Any = json.loads(body)
         return str(found["error"])[:80]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "no token"

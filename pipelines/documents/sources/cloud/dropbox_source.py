@@ -4,19 +4,17 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
-from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_cloud
+from pipelines.documents.sources.cloud.cloud_answers import ListingSteps, id_of, path_part, rows_of, size_of, text_of
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, listing_faults, open_cloud
 from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
-    ItemGone,
     ListingPage,
     Source,
-    SourceAway,
     SourceGround,
     SourceItem,
     SourceKind,
     SourceOpening,
-    SourceRefused,
 )
 
 _BASE: Final = "https://api.dropboxapi.com/2"
@@ -36,19 +34,15 @@ class DropboxSource:
         """See `Source`."""
         root = f"/{self._folder}" if self._folder else ""
         asked = {"path": root, "recursive": True, "include_non_downloadable_files": False, "limit": _PAGE}
-        try:
+        steps = ListingSteps("Dropbox")
+        with listing_faults("Dropbox"):
             found = await self._api.post("files/list_folder", asked)
             while True:
-                if not isinstance(found, dict) or not isinstance(found.get("entries"), list):
-                    raise SourceAway("Dropbox answers with no listing")
-                yield ListingPage([_item_of(one) for one in found["entries"] if _is_read(one)])
+                yield ListingPage([_item_of(one) for one in rows_of(found, "entries") if _is_read(one)])
                 if not found.get("has_more"):
                     return
-                found = await self._api.post("files/list_folder/continue", {"cursor": found["cursor"]})
-        except CursorExpired as error:
-            raise SourceAway("Dropbox broke its listing off") from error
-        except ItemGone as error:
-            raise SourceRefused(f"there is no folder {root}") from error
+                link = steps.next(found.get("cursor"))
+                found = await self._api.post("files/list_folder/continue", {"cursor": link})
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`."""
@@ -65,12 +59,15 @@ class DropboxSource:
 
 
 def _item_of(one: Mapping[str, Any]) -> SourceItem:
-    size = int(one["size"])
-    return SourceItem(str(one["id"]), f"{one.get('content_hash') or one['rev']} {size}", _path_of(one), size)
+    size = size_of(one)
+    return SourceItem(id_of(one), f"{text_of(one, 'content_hash', 'rev')} {size}", _path_of(one), size)
 
 
 def _path_of(one: Mapping[str, Any]) -> str:
-    return str(one.get("path_display") or one["path_lower"]).lstrip("/")
+    path = one.get("path_display") or one.get("path_lower")
+    if not isinstance(path, str):
+        raise ValueError("a file has no path")
+    return "/".join(path_part(name) for name in path.split("/") if name)
 
 
 def _is_read(one: Mapping[str, Any]) -> bool:
@@ -81,7 +78,11 @@ async def _open_dropbox(opening: SourceOpening, ground: SourceGround) -> Source:
     settings = opening.settings
     api = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN))
     files = settings.get("content_endpoint") or settings.get("endpoint") or _CONTENT
-    content = await api.at_other_base(str(files))
+    try:
+        content = await api.at_other_base(str(files))
+    except BaseException:
+        await api.close()
+        raise
     return DropboxSource(api, content, str(settings.get("folder") or ""))
 
 

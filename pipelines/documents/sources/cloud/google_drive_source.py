@@ -4,7 +4,18 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, open_cloud
+from pipelines.documents.sources.cloud.cloud_answers import (
+    MOST_FOLDERS,
+    ListingSteps,
+    id_of,
+    name_of,
+    part_of,
+    rows_of,
+    size_of,
+    text_of,
+    text_or_none,
+)
+from pipelines.documents.sources.cloud.cloud_client import CloudClient, CursorExpired, listing_faults, open_cloud
 from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
@@ -17,8 +28,11 @@ from pipelines.documents.sources.source_port import (
     SourceItem,
     SourceKind,
     SourceOpening,
+    SourceRefused,
 )
 
+_WHO: Final = "Google Drive"
+_PAGE: Final = 1000
 _BASE: Final = "https://www.googleapis.com/drive/v3"
 _TOKEN: Final = "https://oauth2.googleapis.com/token"
 _SCOPE: Final = "https://www.googleapis.com/auth/drive.readonly"
@@ -38,8 +52,16 @@ _FIELDS: Final = (
 _DEEP: Final = 100  # folders in each other; more is a circle
 
 
+class _FolderChanged(Exception):
+    pass
+
+
 class GoogleDriveSource:
-    """A folder among the changes moves paths that are not listed: then everything is listed again, and nothing read."""
+    """A folder among the changes moves paths that are not listed: then everything is listed again, and nothing read.
+
+    Pages are given as they come. Kept are names and parents of folders, as a file names no more than its own folder,
+    and folders are listed first, as files come in no order; and the ids of changes, which a whole listing takes back.
+    """
 
     def __init__(self, client: CloudClient, folder: str, drive: str) -> None:
         """`folder` and `drive` are ids: only what is below that folder, or in that shared drive."""
@@ -48,12 +70,23 @@ class GoogleDriveSource:
 
     async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:
         """See `Source`."""
-        page = None if cursor is None else await self._changes(cursor)
-        yield await self._everything() if page is None else page
+        told: set[str] = set()
+        with listing_faults(_WHO):
+            if cursor is not None:
+                try:
+                    async for page in self._changes(cursor):
+                        told.update(one.id for one in page.items)
+                        yield page
+                    return
+                # Whatever does not let it go on from the cursor is told by a whole listing, too, if it is still so.
+                except (CursorExpired, ItemGone, SourceRefused, _FolderChanged):
+                    self._folders.clear()
+            async for page in self._everything(told):
+                yield page
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`; what is exported has no ranges, and is cut here."""
-        path, export = f"files/{quote(item.id)}", item.version.partition(" ")[0]
+        path, export = f"files/{quote(item.id, safe='')}", item.version.partition(" ")[0]
         params = {"mimeType": _EXPORTS[export][0]} if export in _EXPORTS else {"alt": "media", **_one_drive()}
         if export in _EXPORTS:
             path = f"{path}/export"
@@ -67,86 +100,100 @@ class GoogleDriveSource:
         """Close connections."""
         await self._client.close()
 
-    async def _everything(self) -> ListingPage:
-        """The cursor is from before the listing: what changes meanwhile is listed twice, and not lost."""
+    async def _everything(self, told: set[str]) -> AsyncIterator[ListingPage]:
+        """The cursor is from before the listing: what changes meanwhile is listed twice, and not lost.
+
+        `told`: ids of changes before; they count as gone where they are not among what is listed now.
+        """
         in_drive = {"driveId": self._drive} if self._drive else {}
         begun = await self._client.get("changes/startPageToken", {**_one_drive(), **in_drive})
-        params = {
+        cursor = text_of(begun, "startPageToken")
+        yield ListingPage(removed=sorted(told))
+        async for folders in self._files(f"mimeType = '{_FOLDER}'"):
+            self._learn(folders)
+        async for files in self._files(f"mimeType != '{_FOLDER}'"):
+            items = [await self._item_of(one) for one in files if _is_read(one)]
+            yield ListingPage([one for one in items if one is not None])
+        yield ListingPage(cursor=cursor)
+
+    async def _files(self, which: str) -> AsyncIterator[list[Mapping[str, Any]]]:
+        params: dict[str, Any] = {
             **_all_drives(),
-            **({**in_drive, "corpora": "drive"} if self._drive else {}),
-            "q": "trashed = false",
-            "pageSize": 1000,
+            **({"driveId": self._drive, "corpora": "drive"} if self._drive else {}),
+            "q": f"trashed = false and {which}",
+            "pageSize": _PAGE,
             "fields": f"nextPageToken,incompleteSearch,files({_FIELDS})",
         }
-        files: list[Mapping[str, Any]] = []
-        token: str | None = ""
-        while token is not None:
-            found = await self._client.get("files", {**params, **({"pageToken": token} if token else {})})
+        steps = ListingSteps(_WHO)
+        while True:
+            found = await self._client.get("files", params)
             if found.get("incompleteSearch"):
                 raise SourceAway("Google Drive could not look everywhere")
-            files += _listed(found, "files")
-            token = found.get("nextPageToken")
-        self._learn(files)
-        items = [await self._item_of(one) for one in files if _is_read(one)]
-        return ListingPage([one for one in items if one is not None], cursor=str(begun["startPageToken"]))
+            yield rows_of(found, "files")
+            if not found.get("nextPageToken"):
+                return
+            params["pageToken"] = steps.next(found["nextPageToken"])
 
-    async def _changes(self, cursor: str) -> ListingPage | None:
-        """None where everything has to be listed again."""
-        params = {
+    async def _changes(self, cursor: str) -> AsyncIterator[ListingPage]:
+        """Raises _FolderChanged: everything has to be listed again."""
+        params: dict[str, Any] = {
             **_all_drives(),
             **({"driveId": self._drive} if self._drive else {}),
             "includeRemoved": "true",
-            "pageSize": 1000,
+            "pageSize": _PAGE,
             "fields": f"nextPageToken,newStartPageToken,changes(changeType,removed,fileId,file({_FIELDS}))",
         }
-        items: dict[str, SourceItem] = {}
-        removed: set[str] = set()
-        token: str | None = cursor
-        last = cursor
-        try:
-            while token:
-                found = await self._client.get("changes", {**params, "pageToken": token})
-                for change in _listed(found, "changes"):
-                    if change.get("changeType", "file") != "file":
-                        continue
-                    if (change.get("file") or {}).get("mimeType") == _FOLDER:
-                        return None
-                    id_ = change["fileId"]
-                    item = None if change.get("removed") else await self._changed(change["file"])
-                    items.pop(id_, None)
-                    removed.discard(id_)
-                    if item is None:
-                        removed.add(id_)
-                    else:
-                        items[id_] = item
-                token, last = found.get("nextPageToken"), found.get("newStartPageToken", last)
-        except CursorExpired:
-            return None
-        return ListingPage(list(items.values()), sorted(removed), cursor=last, full=False)
+        steps, token = ListingSteps(_WHO), cursor
+        while True:
+            found = await self._client.get("changes", {**params, "pageToken": steps.next(token)})
+            items: dict[str, SourceItem] = {}
+            removed: set[str] = set()
+            for change in rows_of(found, "changes"):
+                if change.get("changeType", "file") != "file":
+                    continue
+                file = part_of(change, "file")
+                if file.get("mimeType") == _FOLDER:
+                    raise _FolderChanged
+                id_ = id_of(change, "fileId")
+                item = None if change.get("removed") else await self._changed(file)
+                items.pop(id_, None)
+                removed.discard(id_)
+                if item is None:
+                    removed.add(id_)
+                else:
+                    items[id_] = item
+            if last := found.get("newStartPageToken"):  # on the last page alone
+                last = text_of(found, "newStartPageToken")
+            yield ListingPage(list(items.values()), sorted(removed), cursor=last or None, full=False)
+            if not found.get("nextPageToken"):
+                return
+            token = found["nextPageToken"]
 
     async def _changed(self, one: Mapping[str, Any]) -> SourceItem | None:
         return None if one.get("trashed") or not _is_read(one) else await self._item_of(one)
 
-    def _learn(self, files: Iterable[Mapping[str, Any]]) -> None:
-        for one in files:
+    def _learn(self, folders: Iterable[Mapping[str, Any]]) -> None:
+        for one in folders:
             if one.get("mimeType") == _FOLDER:
-                self._folders[one["id"]] = (str(one["name"]), _parent_of(one))
+                self._folders[id_of(one)] = (name_of(one), _parent_of(one))
+        if len(self._folders) > MOST_FOLDERS:
+            raise SourceRefused(f"there are more than {MOST_FOLDERS} folders", fix="Make a source of each part of it.")
 
     async def _item_of(self, one: Mapping[str, Any]) -> SourceItem | None:
         """None where it lies elsewhere than below the folder."""
         above = await self._path_above(_parent_of(one))
         if above is None:
             return None
-        kind, name = str(one["mimeType"]), str(one["name"])
+        kind, name = text_of(one, "mimeType"), name_of(one)
         if kind in _EXPORTS:
             ending = _EXPORTS[kind][1]
             name = name if name.lower().endswith(ending) else f"{name}{ending}"
-            version, size = f"{kind} {one['modifiedTime']}", None  # what an export has is not told
+            version, size = f"{kind} {text_of(one, 'modifiedTime')}", None  # what an export has is not told
         else:
-            size = int(one["size"]) if "size" in one else None
-            version = f"{one.get('md5Checksum') or one['modifiedTime']} {size}"
-        path = "/".join([*above, name.replace("/", "∕")])
-        return SourceItem(one["id"], version, path, size, rights=_rights_from(one.get("permissions")))
+            size = size_of(one)
+            version = f"{text_of(one, 'md5Checksum', 'modifiedTime')} {size}"
+        path = "/".join([*above, name])
+        return SourceItem(id_of(one), version, path, size, rights=_rights_from(one.get("permissions")))
 
     async def _path_above(self, parent: str | None) -> list[str] | None:
         names: list[str] = []
@@ -158,14 +205,14 @@ class GoogleDriveSource:
             if parent not in self._folders:
                 try:
                     found = await self._client.get(
-                        f"files/{quote(parent)}", {"fields": "id,name,mimeType,parents", **_one_drive()}
+                        f"files/{quote(parent, safe='')}", {"fields": "id,name,mimeType,parents", **_one_drive()}
                     )
-                    self._folders[parent] = (str(found["name"]), _parent_of(found))
+                    self._folders[parent] = (name_of(found), _parent_of(found))
                 except ItemGone:  # it may be seen, and the folder may not
                     self._folders[parent] = ("", None)
             name, parent = self._folders[parent]
             if name:
-                names.insert(0, name.replace("/", "∕"))
+                names.insert(0, name)
         return None if self._folder else names
 
 
@@ -177,34 +224,38 @@ def _one_drive() -> dict[str, str]:
     return {"supportsAllDrives": "true"}
 
 
-def _listed(found: Any, name: str) -> list[Mapping[str, Any]]:
-    if not isinstance(found, dict) or not isinstance(found.get(name), list):
-        raise SourceAway("Google Drive answers with no listing")
-    return list(found[name])
-
-
 def _parent_of(one: Mapping[str, Any]) -> str | None:
     parents = one.get("parents") or []
-    return str(parents[0]) if parents else None
+    if not isinstance(parents, list):
+        raise ValueError("parents is no list")
+    return id_of({"id": parents[0]}) if parents else None
 
 
 def _is_read(one: Mapping[str, Any]) -> bool:
-    kind = str(one.get("mimeType", ""))
-    return (not kind.startswith(_GOOGLE) or kind in _EXPORTS) and not housekeeping_kind(str(one.get("name", "")))
+    kind = text_of(one, "mimeType")
+    return (not kind.startswith(_GOOGLE) or kind in _EXPORTS) and not housekeeping_kind(name_of(one))
 
 
 def _rights_from(permissions: Any) -> ItemRights | None:
     """People and groups by address; a group's address is the name of the group. Links give nobody a right.
 
-    None where they are not told: whoever may not share a file does not see who may read it.
+    A whole domain is a group by its name where its people find the file; where they need the link it is a link as any
+    other. None where permissions are not told: whoever may not share a file does not see who may read it.
     """
-    if not isinstance(permissions, list):
+    if permissions is None:
         return None
-    there = [one for one in permissions if not one.get("deleted")]
-    users = sorted({str(one["emailAddress"]) for one in there if one.get("type") == "user" and one.get("emailAddress")})
-    groups = {str(one["emailAddress"]) for one in there if one.get("type") == "group" and one.get("emailAddress")}
-    groups |= {str(one["domain"]) for one in there if one.get("type") == "domain" and one.get("domain")}
-    return ItemRights(tuple(users), tuple(sorted(groups)))
+    users, groups = set[str](), set[str]()
+    for one in rows_of({"permissions": permissions}, "permissions"):
+        kind = one.get("type")
+        if one.get("deleted"):
+            continue
+        if kind == "domain":
+            name = text_or_none(one, "domain") if one.get("allowFileDiscovery") is True else None
+        else:
+            name = text_or_none(one, "emailAddress")
+        if name and kind in ("user", "group", "domain"):
+            (users if kind == "user" else groups).add(name)
+    return ItemRights(tuple(sorted(users)), tuple(sorted(groups)))
 
 
 async def _open_drive(opening: SourceOpening, ground: SourceGround) -> Source:
