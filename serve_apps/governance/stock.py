@@ -212,5 +212,5 @@ OUTSIDE: Final = (
         "uploads, members and staging copies with the erased bytes",
     ),
     OutsidePlace("folder blobs/uploads/<tenant>/<workspace>, or those keys", "parts of uploads; they go when it ends"),
-    OutsidePlace("folder blob_cache of each node", "copies of what is in the bucket, unused for an hour at most"),
+    OutsidePlace("folder blob_cache of each node", "copies of what is in the bucket; each process that reads them removes those unused for an hour"),
 )
