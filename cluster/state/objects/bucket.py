@@ -200,7 +200,7 @@ class Bucket:
         return self.delete(one.key for one in self.below(prefix))
 
     async def sign_puts(self, keys: Sequence[str], seconds: float) -> list[str]:
-        """Addresses to which anybody may PUT each object for so long."""
+        """Addresses to which anybody may PUT each object for so long, of any length: obstore signs no header."""
         import obstore
 
         with self._named():
