@@ -159,9 +159,7 @@ class Worker:
     def _document_store(self, database: Database) -> DocumentStore:
         return DocumentStore(database, PolicyStore(database, read_governance()).of_documents)
 
-    def _build_loop(
-        self, database: Database, embedder: Embedder, blobs: BlobStore, lane: JobLane, at: int
-    ) -> JobLoop:
+    def _build_loop(self, database: Database, embedder: Embedder, blobs: BlobStore, lane: JobLane, at: int) -> JobLoop:
         settings, store, jobs = self._settings, self._document_store(database), JobLedger(database)
         reader = reader_of(lane, settings, self._pace)
         self._readers.append(reader)

@@ -31,7 +31,7 @@ class StreamEntry:
 
 @dataclass(frozen=True, slots=True)
 class EventLetter:
-    """An event that was not taken: since when it waits or is dead, and why; `said` is some of what it says of itself."""
+    """An event that was not taken: since when it waits or is dead, and why; `said`: some of what it says of itself."""
 
     id: str
     state: Literal["waiting", "dead"]
@@ -45,16 +45,17 @@ class UploadedEventLetters:
 
     def __init__(self, redis: Redis, settings: EventStreamSettings, clock: Callable[[], float] = time.time) -> None:
         """`clock`: seconds since the epoch."""
-        self._redis, self._settings, self._clock = redis, settings, clock
+        self._redis: Any = redis  # its answers have the types of another client too
+        self._settings, self._clock = settings, clock
         self._stream, self._group = settings.stream or "", settings.group
 
     async def waits_since(self, entry: StreamEntry, cause: str, why: str) -> float:
         """Note that an entry waits, and for what; the moment since which it waits for this."""
-        kept = await self._redis.hget(self._stream + WAITING, entry.id.decode())  # type: ignore[misc]
+        kept = await self._redis.hget(self._stream + WAITING, entry.id.decode())
         known = {} if kept is None else json.loads(kept)
         since = float(known["since"]) if known.get("cause") == cause else self._clock()
         note = json.dumps({"cause": cause, "since": since, "why": why})
-        await self._redis.hset(self._stream + WAITING, entry.id.decode(), note)  # type: ignore[misc]
+        await self._redis.hset(self._stream + WAITING, entry.id.decode(), note)
         return since
 
     async def end(self, entry: StreamEntry) -> None:
@@ -79,7 +80,7 @@ class UploadedEventLetters:
         """How many wait, and how many are dead."""
         if not self._stream:
             return 0, 0
-        waiting = int(await self._redis.hlen(self._stream + WAITING))  # type: ignore[misc]
+        waiting = int(await self._redis.hlen(self._stream + WAITING))
         return waiting, int(await self._redis.xlen(self._stream + DEAD))
 
     async def newest(self, state: Literal["waiting", "dead"], most: int) -> list[EventLetter]:
@@ -89,15 +90,15 @@ class UploadedEventLetters:
         if state == "dead":
             found: Any = await self._redis.xrevrange(self._stream + DEAD, count=most)
             return [_dead_letter(id_, fields) for id_, fields in found]
-        notes: dict[bytes, bytes] = await self._redis.hgetall(self._stream + WAITING)  # type: ignore[misc]
+        notes: dict[bytes, bytes] = await self._redis.hgetall(self._stream + WAITING)
         newest = sorted(notes, key=_order, reverse=True)[:most]
         return [await self._waiting_letter(id_, notes[id_]) for id_ in newest]
 
     async def retry(self, letter: str | None = None) -> int:
         """Send dead letters into the stream again, in their order: one, or all that are there now; how many.
 
-        An event that was taken meanwhile is known by its id, and leads to nothing new. Raises NotFound: there is no such
-        letter.
+        An event that was taken meanwhile is known by its id, and leads to nothing new. Raises NotFound: there is no
+        such letter.
         """
         if not self._stream:
             return 0

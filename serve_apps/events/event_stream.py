@@ -39,7 +39,7 @@ class UploadedEventStream:
         consumer: str,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`consumer` is the name within the group; `clock` tells seconds since the epoch. Nothing runs before `open`."""
+        """`consumer` is the name within the group; `clock`: seconds since the epoch. Nothing runs before `open`."""
         self._redis, self._intake, self._identity, self._settings = redis, intake, identity, settings
         self._consumer, self._clock, self._stop = consumer, clock, asyncio.Event()
         self.letters = UploadedEventLetters(redis, settings, clock)

@@ -1,4 +1,4 @@
-"""A gateway that is killed in the middle of a part, of the end and of an abort: the sweep and the repair leave no byte."""
+"""A gateway that is killed in the middle of a part, of the end and of an abort: sweep and repair leave no byte."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing, contextmanager
@@ -119,7 +119,8 @@ async def test_a_kill_in_the_middle_of_a_part_leaves_nothing(
     app_dsn: str, office: Office, storage: Storage, pool: Database
 ) -> None:
     with running(app_dsn, storage.folder, office, storage.given) as gateway:
-        wanted = {"document_name": "vast.txt", "total_size_bytes": 120_000 * MIB}  # of parts that come in several pieces
+        # So large that its parts come in several pieces.
+        wanted = {"document_name": "vast.txt", "total_size_bytes": 120_000 * MIB}
         made = gateway.ask("POST", "/api/uploads", json=wanted).json()
         address = f"/api/uploads/{made['upload_session_id']}/parts/1"
         line = gateway.half("PUT", address, part_of(1, 11 * MIB), made["chunk_size"])
@@ -145,10 +146,10 @@ async def test_a_kill_in_the_middle_of_the_end_leaves_nothing_but_the_parts_unti
             return [one for one in new if moment == "begun" or not ("?" in one or one.endswith(".part"))]
 
         kind = {"Content-Type": "application/json"}
-        with held(admin_dsn, "documents"):
-            with closing(gateway.half("POST", f"/api/uploads/{id_}/complete", b"{}", 2, **kind)):
-                until(whole)
-                kill(gateway)
+        path = f"/api/uploads/{id_}/complete"
+        with held(admin_dsn, "documents"), closing(gateway.half("POST", path, b"{}", 2, **kind)):
+            until(whole)
+            kill(gateway)
     assert before < set(storage.kept())
     assert _documents(admin_dsn) == 0
     await clear(storage, pool)
@@ -168,10 +169,10 @@ async def test_a_kill_in_the_middle_of_an_abort_leaves_nothing(
     with running(app_dsn, storage.folder, office, storage.given) as gateway:
         assert status(gateway, id_)["state"] == "open"
         storage.plant(f"uploads/{office.scope.tenant}/{office.scope.workspace}/{id_}")
-        with psycopg.connect(admin_dsn, autocommit=True) as owner:
-            with closing(gateway.half("DELETE", f"/api/uploads/{id_}", b"", 0)):
-                _spin(lambda: owner.execute("select state from upload_sessions").fetchone() == ("aborted",))
-                kill(gateway)
+        line = closing(gateway.half("DELETE", f"/api/uploads/{id_}", b"", 0))
+        with psycopg.connect(admin_dsn, autocommit=True) as owner, line:
+            _spin(lambda: owner.execute("select state from upload_sessions").fetchone() == ("aborted",))
+            kill(gateway)
     assert storage.kept() or storage.kind == "bucket", "it was killed in the middle"
     await clear(storage, pool)
     assert storage.kept() == []

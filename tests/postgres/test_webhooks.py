@@ -126,7 +126,8 @@ async def test_a_receiver_that_asks_for_a_pause_is_sent_nothing_of_any_job_until
     await desk.jobs(1, ())
     await until(lambda: desk.sql("select attempts from webhook_deliveries") == [(1,)])
     ((rests, waits),) = desk.sql(
-        "select extract(epoch from w.next_at - clock_timestamp())::int, extract(epoch from d.next_at - clock_timestamp())::int"
+        "select extract(epoch from w.next_at - clock_timestamp())::int,"
+        " extract(epoch from d.next_at - clock_timestamp())::int"
         " from webhooks w, webhook_deliveries d"
     )
     assert 1700 < rests <= 1800 and 1700 < waits <= 1800

@@ -436,7 +436,7 @@ async def test_a_write_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert [names for _, _, names in os.walk(tmp_path) if names] == []
 
 
 def sides(s3: S3Server, tmp_path: Path) -> tuple[FolderBlobs, BlobSettings]:

@@ -95,7 +95,9 @@ class WebhookDeliveries(LeaseLedger[WebhookLease], queries="deliveries.sql"):
 
     async def record(self, lease: WebhookLease, attempts: Sequence[Attempt], settings: WebhookSettings) -> None:
         """What came of a round. What failed is tried again later, or given up; where nothing was accepted, several
-        times in a row, the webhook rests, and so it does where the receiver asks for it. Raises LeaseLost: all of it is sent again by whoever has the lease.
+        times in a row, the webhook rests, and so it does where the receiver asks for it.
+
+        Raises LeaseLost: all of it is sent again by whoever has the lease.
         """
         accepted = [one for one in attempts if one.accepted]
         refused = [one for one in attempts if not one.accepted]

@@ -30,7 +30,9 @@ def list_events(
 @events.command("retry")
 def retry_events(
     context: CommandContext,
-    letter: Annotated[str | None, typer.Argument(help="One, by its id from `aos events list --dead`; else all.")] = None,
+    letter: Annotated[
+        str | None, typer.Argument(help="One, by its id from `aos events list --dead`; else all.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Try dead events again: all, or one; what was taken meanwhile stays as it is.

@@ -117,7 +117,7 @@ class DeliveryList(BaseModel):
 
 
 class ReplayOrder(RequestBody):
-    """What is to be sent again: one event, or all since a moment; with `failed_only` what was given up of it, or of all."""
+    """What to send again: one event, or all since a moment; with `failed_only` what was given up, of it or of all."""
 
     event_id: Annotated[Text, Field(max_length=64)] | None = None
     since: AwareDatetime | None = None
