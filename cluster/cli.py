@@ -34,6 +34,7 @@ from cluster.console.commands import (
 from cluster.console.commands.documents import (
     blob_commands,
     document_commands,
+    event_commands,
     export_command,
     extract_command,
     graph_command,
@@ -96,6 +97,7 @@ app.add_typer(erasure_commands.erasures, name="erasures")
 app.add_typer(erasure_commands.holds, name="holds")
 app.add_typer(erasure_commands.retention, name="retention")
 app.add_typer(webhook_commands.webhooks, name="webhooks")
+app.add_typer(event_commands.events, name="events")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 

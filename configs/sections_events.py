@@ -34,7 +34,8 @@ class EventStreamSettings(Section):
     `account`: e-mail address of the account whose rights its events have, in `workspace` (its oldest, where none is
     named). With `impersonate` an event acts for the member whom its `user_id` names, with no more rights than both;
     without it a `user_id` has to be the account's. An event is tried `attempts` times, each after `retry_seconds`,
-    before it goes to the stream of dead letters, `<stream>:dead`, which keeps the newest `dead_letters`.
+    before it goes to the stream of dead letters, `<stream>:dead`, which keeps the newest `dead_letters`. What waits
+    for a part of the product, or a day for room in the tenant's pages, is not counted.
     """
 
     stream: str | None = None

@@ -55,6 +55,7 @@ from pipelines.documents.ingest.vision_wiring import vision_step
 from pipelines.documents.privacy.log_lines import mask_log_lines
 from pipelines.documents.privacy.policy_rules import read_governance
 from pipelines.documents.privacy.policy_store import PolicyStore
+from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.store.choose_store import open_blobs
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
@@ -123,7 +124,10 @@ class Worker:
             lanes = (*small, JobLane.SLOW, JobLane.BULK, *(JobLane.SYNC,) * LISTED_AT_ONCE)
             drawer = DocumentReader(settings.read, settings.ocr)
             self._vision = vision_step(settings, database, drawer)
-            self._loops.extend(self._build_loop(database, embedder, lane, at) for at, lane in enumerate(lanes))
+            blobs = open_blobs(settings, _room_of_jobs(settings))
+            with suppress(OSError):  # what could not be removed goes with the next file that is read
+                await asyncio.to_thread(blobs.tidy)  # of copies that a worker before this one has left
+            self._loops.extend(self._build_loop(database, embedder, blobs, lane, at) for at, lane in enumerate(lanes))
             self._readers.append(drawer)  # after those of the loops, which are found by their place
             async with asyncio.TaskGroup() as tasks:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
@@ -155,10 +159,8 @@ class Worker:
     def _document_store(self, database: Database) -> DocumentStore:
         return DocumentStore(database, PolicyStore(database, read_governance()).of_documents)
 
-    def _build_loop(self, database: Database, embedder: Embedder, lane: JobLane, at: int) -> JobLoop:
+    def _build_loop(self, database: Database, embedder: Embedder, blobs: BlobStore, lane: JobLane, at: int) -> JobLoop:
         settings, store, jobs = self._settings, self._document_store(database), JobLedger(database)
-        room = DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING)
-        blobs = open_blobs(settings, room)
         reader = reader_of(lane, settings, self._pace)
         self._readers.append(reader)
         tokens = chunk_token_ends(settings.chunk, settings.embedding)
@@ -199,7 +201,7 @@ class Worker:
             settings.worker,
             owner,
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
-            room=room,
+            room=_room_of_jobs(settings),
             strain=functools.partial(strain_of, lane, settings, crowd),
         )
 
@@ -221,6 +223,10 @@ class Worker:
                 await asyncio.gather(*(loop.give_back() for loop in self._loops))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
+
+
+def _room_of_jobs(settings: Settings) -> DiskRoom:
+    return DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING)
 
 
 def reader_of(lane: JobLane, settings: Settings, pace: SharedPace) -> DocumentReader:

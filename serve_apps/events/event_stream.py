@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
 
 import psycopg
 from redis.asyncio import Redis
@@ -15,21 +16,14 @@ from cluster.basics.ids import as_uuid
 from cluster.basics.scope import UserId, WorkspaceId
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember, least_role
 from configs.sections_events import EventStreamSettings
+from pipelines.documents.store.page_quota import OverQuota
+from serve_apps.events.event_letters import StreamEntry, UploadedEventLetters
 from serve_apps.events.uploaded_event import DocumentUploaded, parse_fields
 from serve_apps.events.uploaded_intake import UploadedEventIntake
 
 _log = logging.getLogger("aos.events")
 _AWAY = (RedisError, OSError, TimeoutError)
-DEAD = ":dead"
-
-
-@dataclass(frozen=True, slots=True)
-class StreamEntry:
-    """An entry that this consumer has now; `tries` is how often it was handed out, this time too."""
-
-    id: bytes
-    fields: Mapping[bytes, bytes]
-    tries: int
+QUOTA_SECONDS: Final = 24 * 3600.0  # an event waits so long for room before its attempts are counted
 
 
 class UploadedEventStream:
@@ -43,10 +37,12 @@ class UploadedEventStream:
         settings: EventStreamSettings,
         *,
         consumer: str,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        """`consumer` is the name within the group. Nothing runs before `open`."""
+        """`consumer` is the name within the group; `clock`: seconds since the epoch. Nothing runs before `open`."""
         self._redis, self._intake, self._identity, self._settings = redis, intake, identity, settings
-        self._consumer, self._stop = consumer, asyncio.Event()
+        self._consumer, self._clock, self._stop = consumer, clock, asyncio.Event()
+        self.letters = UploadedEventLetters(redis, settings, clock)
         self._grouped = False
         self._running: asyncio.Task[None] | None = None
 
@@ -90,13 +86,13 @@ class UploadedEventStream:
         try:
             event = parse_fields(entry.fields)
             taken = await self._intake.take(await self._member_of(event), event)
-        except Transient as error:  # something is away, full or used up: the event is not at fault, and not counted
-            _log.warning("event %s waits: %s", entry.id.decode(), error)
-            await self._redis.xclaim(*self._names, self._consumer, 0, [entry.id], retrycount=entry.tries - 1)
+        except OverQuota as error:
+            return await self._wait_for_room(entry, error)
+        except Transient as error:
+            await self._put_off(entry, error)
             return False
         except NotFound as error:  # the file may come a moment later than its event
-            if entry.tries >= self._settings.attempts:
-                await self._bury(entry, _why(error))
+            await self._note_or_bury(entry, error)
             return True
         except AosError as error:
             await self._bury(entry, _why(error))
@@ -106,9 +102,37 @@ class UploadedEventStream:
             if entry.tries >= self._settings.attempts:
                 await self._bury(entry, "it cannot be stored; the log of the gateway says why")
             return True
-        await self._redis.xack(*self._names, entry.id)
+        await self.letters.end(entry)
         _log.info("event %s: document %s, %s", taken.event, taken.document, taken.status)
         return True
+
+    async def workspace(self) -> WorkspaceId | None:
+        """Where the stream's documents go; None where there is no stream, or its account is no member there."""
+        member = None if self._settings.stream is None else await self._account()
+        return None if member is None else member.workspace
+
+    async def _put_off(self, entry: StreamEntry, error: AosError) -> None:
+        """Something is away, full or used up: the event is not at fault, and not counted."""
+        _log.warning("event %s waits: %s", entry.id.decode(), error)
+        await self._redis.xclaim(*self._names, self._consumer, 0, [entry.id], retrycount=entry.tries - 1)
+        await self.letters.waits_since(entry, error.code, _why(error))
+
+    async def _wait_for_room(self, entry: StreamEntry, error: OverQuota) -> bool:
+        """Somebody may delete documents or raise the quota; after a day of waiting its attempts are counted."""
+        since = await self.letters.waits_since(entry, "over_quota", _why(error))
+        if self._clock() - since > QUOTA_SECONDS:
+            await self._note_or_bury(entry, error, "over_quota")
+            return True
+        _log.warning("event %s waits for room: %s", entry.id.decode(), error)
+        await self._redis.xclaim(*self._names, self._consumer, 0, [entry.id], retrycount=entry.tries - 1)
+        return False
+
+    async def _note_or_bury(self, entry: StreamEntry, error: AosError, cause: str | None = None) -> None:
+        """It is tried again later, or was tried often enough."""
+        if entry.tries >= self._settings.attempts:
+            await self._bury(entry, _why(error))
+        else:
+            await self.letters.waits_since(entry, cause or error.code, _why(error))
 
     @property
     def _names(self) -> tuple[str, str]:
@@ -147,10 +171,7 @@ class UploadedEventStream:
             Unavailable: the settings name no account that may act here.
             Forbidden: it names somebody else, and may not, or nobody who belongs to the workspace.
         """
-        settings = self._settings
-        found = None if settings.account is None else await self._identity.credentials(settings.account)
-        workspace = None if settings.workspace is None else WorkspaceId(str(settings.workspace))
-        member = None if found is None else await self._identity.member(found.tenant, found.user, workspace)
+        settings, member = self._settings, await self._account()
         if member is None:
             raise Unavailable("event_stream.account is no member of its workspace")
         if event.user_id is None or event.user_id.lower() in (member.user, member.email):
@@ -162,6 +183,12 @@ class UploadedEventStream:
             raise Forbidden("the event's user_id is nobody of this workspace")
         return replace(person, role=least_role(person.role, member.role))
 
+    async def _account(self) -> WorkspaceMember | None:
+        settings = self._settings
+        found = None if settings.account is None else await self._identity.credentials(settings.account)
+        workspace = None if settings.workspace is None else WorkspaceId(str(settings.workspace))
+        return None if found is None else await self._identity.member(found.tenant, found.user, workspace)
+
     async def _person(self, member: WorkspaceMember, named: str) -> WorkspaceMember | None:
         user = as_uuid(named)
         if user is None:
@@ -172,13 +199,7 @@ class UploadedEventStream:
         return await self._identity.member(member.tenant, UserId(user), member.workspace)
 
     async def _bury(self, entry: StreamEntry, why: str) -> None:
-        """To the dead letters, and out of what waits, in one step."""
-        stream, group = self._names
-        fields: dict[Any, Any] = {**entry.fields, b"dead_id": entry.id, b"dead_why": why.encode()}
-        async with self._redis.pipeline(transaction=True) as together:
-            together.xadd(stream + DEAD, fields, maxlen=self._settings.dead_letters, approximate=True)
-            together.xack(stream, group, entry.id)
-            await together.execute()
+        await self.letters.bury(entry, why)
         _log.warning("event %s is a dead letter: %s", entry.id.decode(), why)
 
     async def _rest(self) -> None:

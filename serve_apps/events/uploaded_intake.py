@@ -77,6 +77,7 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
         Raises:
             Forbidden, KeyRefused: the member's role, or the key, does not allow it.
             NotFound: there is no such file.
+            TooLarge: the file has more bytes than any may have.
             EventRefused: the file is not what the event says, or cannot be read.
             OtherEvent: its id was another event's.
             OverQuota, RateLimited: the tenant or the member has no room.
@@ -116,7 +117,7 @@ class UploadedEventIntake(SqlStore, queries="uploaded_intake.sql"):
             raise KeyRefused("files of a folder are for operators and administrators, as scans are")
         filename = event.name or place.name.encode("utf-8", "backslashreplace").decode()
         try:
-            with self._parts.blobs.open_local(place.location) as path:
+            with self._parts.blobs.open_local(place.location, self._read.max_file_bytes) as path:
                 require_unlinked(path, place)
                 return _looked_at(path, place, filename, event)
         except Unreadable as error:

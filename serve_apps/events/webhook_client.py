@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from cluster.basics.addresses import Resolve
@@ -65,7 +66,7 @@ class WebhookClient:
             reply = await way.send(OutboundRequest(url, "POST", headers, signed, body, reads=False))
         except AosError as error:  # refused, redirected, away, too slow: each is tried again, as it may be mended
             return Attempt(event, f"{error.code}: {error.detail or error.title}")
-        return _judge(event, reply)
+        return _judge(event, reply, datetime.now(UTC))
 
     def _allowed(self, url: str) -> Sequence[str]:
         """The hosts of the settings; with `*` also the URL's own, whose addresses have to be public then."""
@@ -80,11 +81,26 @@ def message_body(event: OutgoingEvent) -> bytes:
     return json.dumps(message, separators=(",", ":"), sort_keys=True).encode()
 
 
-def _judge(event: OutgoingEvent, reply: HttpReply) -> Attempt:
+def retry_after(text: str, now: datetime) -> float:
+    """The seconds that a Retry-After header asks for, by a number or a date (RFC 9110, 10.2.3); 0.0 where it has none.
+
+    Whoever waits bounds them.
+    """
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return 0.0
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # `-0000` says only that no zone is known
+    return max(0.0, (moment - now).total_seconds())
+
+
+def _judge(event: OutgoingEvent, reply: HttpReply, now: datetime) -> Attempt:
     if reply.unread and "location" in reply.headers:  # the client reports a 303 as done: here it is a redirect
         return Attempt(event, "redirected: the receiver answers with a redirect", 303)
     if 200 <= reply.status < 300:
         return Attempt(event, status=reply.status)
-    asked = reply.headers.get("retry-after", "")
-    wait = float(asked) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 0.0
+    wait = retry_after(reply.headers.get("retry-after", ""), now)
     return Attempt(event, f"the receiver answers {reply.status}", reply.status, wait)

@@ -200,8 +200,9 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:figures:*", "counts"),
     OutsidePlace("redis aos:doctor", "a sign of life"),
     OutsidePlace(
-        "redis <event_stream.stream>, <event_stream.stream>:dead",
-        "what others wrote of their uploads; whoever writes the stream trims it, dead letters go by their number",
+        "redis <event_stream.stream>, <event_stream.stream>:dead, <event_stream.stream>:waiting",
+        "what others wrote of their uploads; whoever writes the stream trims it, dead letters go by their number, and "
+        "why an event waits goes with its waiting",
     ),
     OutsidePlace(
         "file of an audit sink (AOS_AUDIT sinks of kind file)",
@@ -212,5 +213,8 @@ OUTSIDE: Final = (
         "uploads, members and staging copies with the erased bytes",
     ),
     OutsidePlace("folder blobs/uploads/<tenant>/<workspace>, or those keys", "parts of uploads; they go when it ends"),
-    OutsidePlace("folder blob_cache of each node", "copies of what is in the bucket, unused for an hour at most"),
+    OutsidePlace(
+        "folder blob_cache of each node",
+        "copies of what is in the bucket; each process that reads them removes those unused for an hour",
+    ),
 )

@@ -410,6 +410,7 @@ CALLS: dict[str, Call | Prepared] = {
     "PUT /api/data-governance/policies/{policy_id}": _policy,
     "POST /api/erasures": _erased,
     "POST /api/events/document-uploaded": _uploaded_event,
+    "POST /api/events/document-uploaded/retry": Call({}),
     "POST /api/webhooks": Call({"name": "another", "url": "http://127.0.0.1:9/hook", "topics": ["job.*"]}),
     "POST /api/webhooks/{webhook_id}/replay": _webhook,
     "POST /api/legal-holds": _held,

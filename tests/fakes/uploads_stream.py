@@ -15,7 +15,8 @@ from cluster.basics.scope import Role
 from cluster.state.db.postgres import Database
 from cluster.state.identity.identity import IdentityStore
 from configs.sections_events import EventStreamSettings
-from serve_apps.events.event_stream import DEAD, UploadedEventStream
+from serve_apps.events.event_letters import DEAD
+from serve_apps.events.event_stream import UploadedEventStream
 from tests.fakes import valkey
 from tests.fakes.event_parts import event_intake
 from tests.fakes.http import Office

@@ -244,6 +244,12 @@ async def test_in_20_answers_show_in_the_document_in_lists_and_in_its_figures(
     newest = shown["context_usage"][0]
     assert newest["used_in_response"] and newest["page"] == 1 and newest["relevance_score"] is not None
     assert set(newest) == {"chunk_id", "page", "relevance_score", "used_in_response", "used_at"}
+    # Who has an answer's id can make the id of its use, as the table says of itself; the API shows that to nobody.
+    uses = {str(AnswerUse(office.scope, one["id"], (), datetime.now(UTC)).use_id) for one in answers}
+    assert {use for (use,) in rows(admin_dsn, "select distinct use_id::text from context_usage")} == uses
+    assert not any(use in json.dumps(shown) for use in uses)
+    about = "select col_description('context_usage'::regclass, 1)"
+    assert "can make it" in rows(admin_dsn, about)[0][0]
 
     async def listed(**query: Any) -> list[tuple[str, int]]:
         body = (await client.get("/api/documents/", params=query)).json()

@@ -65,6 +65,10 @@ async def test_a_webhook_is_made_tested_changed_and_taken_away(
     assert replayed.status_code == 202 and replayed.json()["replayed"] == 1
     await until(lambda: receiver.ids.count(event) == 2)
     assert (await admin.post(f"{path}/replay", json={})).status_code == 422
+    dead = await admin.post(f"{path}/replay", json={"failed_only": True})
+    assert dead.status_code == 202 and dead.json()["replayed"] == 0, "nothing was given up"
+    twice = {"event_id": event, "since": "2026-01-01T00:00:00Z", "failed_only": True}
+    assert (await admin.post(f"{path}/replay", json=twice)).status_code == 422
     assert (await admin.post(f"{path}/replay", json={"event_id": "evt_no"})).status_code == 404
 
     rotated = (await admin.post(f"{path}/secret", json={"overlap_hours": 1})).json()

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ from cluster.basics.scope import Role
 from cluster.state.objects.bucket import Bucket
 from cluster.state.work.jobs import JobLane
 from configs.sections_blobs import BlobSettings
+from configs.settings import load_settings
+from pipelines.documents.repair.orphan import OrphanKind
+from pipelines.documents.repair.storage_repair import places_of, repair_storage
 from pipelines.documents.store.uploads.part_store import BucketParts
 from pipelines.documents.store.uploads.upload_sweep import UploadSweeper
 from tests.fakes.containers import OpeningReader, zip_bytes
@@ -20,6 +23,8 @@ from tests.fakes.http import Api, Clock, Office, make_parts, serve
 from tests.fakes.ledger import bench
 from tests.fakes.s3 import S3Server, bucket_blobs, run_s3
 from tests.postgres.test_uploads import TEXT, begin, complete, pieces, sha, status
+
+MIB = 2**20
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +104,51 @@ async def test_b_10_other_bytes_than_were_told_are_found_at_the_end(client: http
         await plain.put(fresh.json()["part_urls"][0], content=pieces(TEXT)[1])
     await notify(client, made, 2, pieces(TEXT)[1])
     assert (await complete(client, made)).status_code == 202
+
+
+async def test_a_part_of_another_length_than_announced_is_refused_and_does_not_stay(
+    client: httpx.AsyncClient, storage: BlobSettings
+) -> None:
+    """A signed address bounds no length: it is compared where the part is told of, and where the whole is made."""
+    made = await begin(client)
+    parts = pieces(TEXT)
+    async with httpx.AsyncClient() as plain:
+        for wrong in (parts[0] + b"!" * 3 * MIB, parts[0][:-1]):
+            assert (await plain.put(made["part_urls"][0], content=wrong)).status_code == 200
+            told = await notify(client, made, 1, parts[0])
+            assert told.status_code == 409 and f"{len(wrong)} bytes" in told.text and keys(storage) == []
+        for number, part in enumerate(parts, 1):
+            await plain.put(made["part_urls"][number - 1], content=part)
+            assert (await notify(client, made, number, part)).status_code == 200
+        await plain.put(made["part_urls"][1], content=parts[1] + b"!" * 3 * MIB)  # after it was told of
+    refused = await complete(client, made)
+    assert refused.status_code == 409 and "Missing chunks: [2]" in refused.text
+    assert len(keys(storage)) == len(parts) - 1, "what was too long is gone"
+
+
+async def test_parts_that_are_too_long_and_that_nobody_tells_of_go_with_the_sweep_and_the_repair(
+    api: Api, client: httpx.AsyncClient, storage: BlobSettings, tmp_path: Path, clock: Clock
+) -> None:
+    made = await begin(client)
+    parts, settings = pieces(TEXT), load_settings({"AOS_STATE_DIR": str(tmp_path)})
+    settings = settings.model_copy(update={"blobs": storage})
+    sweeper = UploadSweeper(api.parts.database, api.parts.blobs, api.parts.part_store, api.parts.uploads, clock)
+    urls = made["part_urls"]
+    async with httpx.AsyncClient() as plain:
+        for way in ("sweep", "repair"):
+            await plain.put(urls[0], content=parts[0])
+            await plain.put(urls[1], content=parts[1] + b"!")
+            await plain.put(urls[-1], content=parts[-1] + b"!")  # the last one is shorter than the others
+            assert len(keys(storage)) == 3
+            if way == "sweep":
+                assert await sweeper.sweep_oversized() == 2
+            else:
+                with httpx.Client() as other:
+                    places, _ = places_of(settings, api.parts.database, other, datetime.now(UTC))
+                    report = await repair_storage(places, datetime.now(UTC) - timedelta(days=3), apply=True)
+                assert [one.kind for one in report.orphans] == [OrphanKind.OVERSIZED_PART] * 2
+                assert report.removed == 2 and report.failed == []
+            assert [key.split("/")[-1] for key in keys(storage)] == ["1"], "what fits stays, told of or not"
 
 
 async def test_parts_may_come_through_the_api_too_and_what_ends_leaves_nothing(

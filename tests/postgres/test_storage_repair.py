@@ -265,7 +265,7 @@ async def test_a_storage_that_is_away_is_told_and_the_rest_is_looked_through(
     away = storage.model_copy(update={"url": "s3://no-such-bucket/aos"})
     found = await repair(settings_of(tmp_path, away), pool)
     assert [one.kind for one in found.orphans] == [OrphanKind.CACHED_COPY]
-    assert len(found.failed) == 3 and "no-such-bucket" in " ".join(found.failed)
+    assert len(found.failed) == 4 and "no-such-bucket" in " ".join(found.failed)
     _, notes = places_of(
         settings_of(tmp_path, storage.model_copy(update={"secret_key": None})), pool, httpx.Client(), datetime.now(UTC)
     )

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,11 +53,12 @@ class Gateway:
 
 
 @contextmanager
-def running(dsn: str, folder: Path, office: Office) -> Iterator[Gateway]:
+def running(dsn: str, folder: Path, office: Office, storage: Sequence[str] = ()) -> Iterator[Gateway]:
+    """`storage`: URL and endpoint of a bucket; the folder without them."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tests.bench.upload_memory", "--serve", dsn, str(folder), str(port)]
+    command = [sys.executable, "-m", "tests.bench.upload_memory", "--serve", dsn, str(folder), str(port), *storage]
     made = Gateway(port, subprocess.Popen(command))
     try:
         login = {"email": office.emails[Role.DEVELOPER], "password": PASSWORD}

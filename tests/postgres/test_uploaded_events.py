@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from cluster.basics.errors import DiskFull
+from cluster.basics.errors import DiskFull, NotFound
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Database
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember
 from cluster.state.work.jobs import JobLane, JobLedger
 from configs.sections_events import EventStreamSettings
+from pipelines.documents.store.page_quota import OverQuota
 from serve_apps.events.event_stream import UploadedEventStream
 from serve_apps.events.uploaded_event import DocumentUploaded, TakenEvent
 from tests.fakes import valkey
-from tests.fakes.http import Api, Office, open_office
+from tests.fakes.http import Api, Office, make_parts, open_office, serve
 from tests.fakes.uploads_stream import STREAM, UploadStream
 from tests.fakes.valkey import Valkey
 
@@ -309,6 +311,106 @@ async def test_one_entry_that_nobody_can_take_ends_nobody_who_reads_the_next(
     letters = [letter["dead_why"] for letter in await stream.dead()]
     assert len(letters) == 2 and "cannot be read" in letters[0] and "cannot be stored" in letters[1]
     assert stream.sql("select filename from documents") == [("a.txt",)] and await stream.waiting() == 0
+
+
+class NoPagesLeft:
+    """Of a tenant whose quota is used up."""
+
+    async def take(self, member: WorkspaceMember, event: DocumentUploaded) -> TakenEvent:
+        raise OverQuota("this tenant has all of the 10 pages that it may have")
+
+
+async def test_an_event_waits_a_day_for_pages_that_the_tenant_may_have_and_a_person_sees_why(
+    stream: UploadStream, store: Database
+) -> None:
+    now = [1_800_000_000.0]
+    settings = EventStreamSettings(**{**stream.settings, "retry_seconds": 0.01})
+    full: Any = NoPagesLeft()
+    consumer = UploadedEventStream(
+        stream.redis, full, IdentityStore(store), settings, consumer="one", clock=lambda: now[0]
+    )
+    await stream.send(job_id="j", document_key=stream.put("incoming/a.txt", TEXT))
+
+    async def tries(count: int) -> None:
+        for _ in range(count):
+            await consumer.step()
+            await asyncio.sleep(0.03)
+
+    await tries(8)  # more often than an event is tried
+    now[0] += 23 * 3600
+    await tries(8)
+    assert await stream.dead() == [] and await stream.waiting() == 1
+    (waits,) = await consumer.letters.newest("waiting", 10)
+    assert "all of the 10 pages" in waits.why and waits.said["job_id"] == "j"
+    assert waits.since.timestamp() == 1_800_000_000.0, "since the first time"
+    now[0] += 2 * 3600
+    await tries(2)
+    assert await stream.dead() == [], "from now on its attempts are counted"
+    await tries(2)
+    (letter,) = await stream.dead()
+    assert "all of the 10 pages" in letter["dead_why"]
+    assert await consumer.letters.counts() == (0, 1), "what is dead does not wait"
+
+
+async def test_an_event_that_waited_for_room_is_taken_when_there_is_some(stream: UploadStream, store: Database) -> None:
+    settings = EventStreamSettings(**{**stream.settings, "retry_seconds": 0.01})
+    full: Any = NoPagesLeft()
+    consumer = UploadedEventStream(stream.redis, full, IdentityStore(store), settings, consumer="one")
+    await stream.send(job_id="j", document_key=stream.put("incoming/a.txt", TEXT))
+    assert not await consumer.step(), "it rests then"
+    await asyncio.sleep(0.03)
+    await drain(stream, store, retry_seconds=0.01)
+    assert stream.sql("select count(*) from documents") == [(1,)] and await consumer.letters.counts() == (0, 0)
+
+
+async def test_dead_events_are_tried_again_all_or_one_in_their_order(stream: UploadStream, store: Database) -> None:
+    for number in range(250):  # more than are moved at once
+        await stream.send(job_id=f"j{number}", document_key=f"incoming/{number}.txt")
+    await drain(stream, store, attempts=1)
+    consumer = await stream.consumer(store)
+    assert await consumer.letters.counts() == (0, 250)
+    newest, *_ = await consumer.letters.newest("dead", 3)
+    assert newest.said == {"job_id": "j249", "document_key": "incoming/249.txt"} and "no such file" in newest.why
+    for number in range(250):
+        stream.put(f"incoming/{number}.txt", b"Letter %d." % number)
+    assert await consumer.letters.retry(newest.id) == 1
+    await drain(stream, store)
+    for wrong in (newest.id, "1-1", "all of them", "-", "(5"):
+        with pytest.raises(NotFound):
+            await consumer.letters.retry(wrong)
+    assert await consumer.letters.retry() == 249 and await stream.dead() == []
+    await drain(stream, store)
+    assert stream.sql("select count(*) from documents") == [(250,)] and await stream.waiting() == 0
+    order = [name for (name,) in stream.sql("select event_id from event_receipts order by received_at")]
+    assert order == ["j249", *(f"j{number}" for number in range(249))]
+    assert await consumer.letters.retry() == 0
+
+
+async def test_dead_events_are_shown_to_administrators_of_their_workspace_alone(
+    stream: UploadStream, store: Database, app_dsn: str, tmp_path: Path
+) -> None:
+    await stream.send(job_id="j", document_key="incoming/none.txt")
+    await drain(stream, store, attempts=1)
+    there, path = await stream.consumer(store), "/api/events/document-uploaded"
+    other = open_office(stream.admin_dsn)
+    async with serve(replace(make_parts(app_dsn, tmp_path), event_stream=there)) as api:
+        admin = await api.sign_in(stream.office.emails[Role.ADMIN])
+        shown = (await admin.get(path, params={"state": "dead"})).json()
+        assert (shown["dead"], shown["waiting"]) == (1, 0) and "no such file" in shown["items"][0]["why"]
+        id_ = shown["items"][0]["id"]
+        stranger = await api.sign_in(other.emails[Role.ADMIN])
+        assert (await stranger.get(path, params={"state": "dead"})).json() == {"items": [], "waiting": 0, "dead": 0}
+        assert (await stranger.post(f"{path}/retry", json={})).json() == {"retried": 0}
+        assert (await stranger.post(f"{path}/retry", json={"id": id_})).status_code == 404
+        developer = await api.sign_in(stream.office.emails[Role.DEVELOPER])
+        assert (await developer.get(path)).status_code == 403
+        assert (await developer.post(f"{path}/retry", json={})).status_code == 403
+        assert len(await stream.dead()) == 1
+        tried = await admin.post(f"{path}/retry", json={"id": id_})
+        assert tried.status_code == 202 and tried.json() == {"retried": 1}
+    assert await stream.dead() == [] and await stream.waiting() == 1
+    ((detail,),) = stream.sql("select detail from audit where action = 'event.retry' and object = %s", id_)
+    assert detail["retried"] == 1
 
 
 async def test_what_is_full_or_used_up_for_now_buries_no_event(stream: UploadStream, store: Database) -> None:

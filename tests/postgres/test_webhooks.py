@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -87,6 +88,66 @@ async def test_what_cannot_be_delivered_for_days_is_given_up_and_can_be_replayed
     assert await desk.replay(webhook, since=since) == 10  # those that were delivered as well, under the same ids
     await until(lambda: len(receiver.ids) == 20)
     assert Counter(receiver.ids) == dict.fromkeys(receiver.ids, 2)
+
+
+async def test_a_webhook_that_was_mended_has_its_failures_forgotten_and_sends_what_was_given_up_in_order(
+    desk: WebhookDesk, receiver: Receiver
+) -> None:
+    webhook = await desk.add("job.*")
+    receiver.status = 500
+    await desk.open()
+    jobs = await desk.jobs(4)
+    await until(lambda: desk.sql("select failures from webhooks")[0][0] == 1)
+    await desk.pass_time(seconds=10)
+    await until(lambda: desk.sql("select failures >= 2 and next_at > clock_timestamp() from webhooks")[0][0])
+    await desk.pass_time(days=4)
+    await until(lambda: desk.states() == {"dead": 8})
+    assert await desk.replay(webhook, failed_only=True) == 8
+    assert desk.sql("select failures < 2, failing_since > clock_timestamp() - interval '1 day' from webhooks") in (
+        [(True, None)],
+        [(True, True)],  # it has been tried, and failed for the first time
+    )
+    await until(lambda: desk.sql("select failures from webhooks")[0][0] == 1)
+    assert desk.sql("select next_at <= clock_timestamp() from webhooks") == [(True,)], "one failure opens no circuit"
+    receiver.status = 200
+    await desk.pass_time(seconds=10)
+    await until(lambda: desk.states() == {"delivered": 8})
+    assert receiver.by_subject("job_id") == {job: ["job.queued", "job.finished"] for job in jobs}
+
+
+@pytest.mark.parametrize("said", ["1800", "date"])
+async def test_a_receiver_that_asks_for_a_pause_is_sent_nothing_of_any_job_until_it_is_over(
+    desk: WebhookDesk, receiver: Receiver, said: str
+) -> None:
+    await desk.add("job.queued")
+    when = format_datetime(datetime.now(UTC) + timedelta(seconds=1800), usegmt=True)
+    receiver.status, receiver.headers = 429, {"Retry-After": when if said == "date" else said}
+    await desk.open()
+    await desk.jobs(1, ())
+    await until(lambda: desk.sql("select attempts from webhook_deliveries") == [(1,)])
+    ((rests, waits),) = desk.sql(
+        "select extract(epoch from w.next_at - clock_timestamp())::int,"
+        " extract(epoch from d.next_at - clock_timestamp())::int"
+        " from webhooks w, webhook_deliveries d"
+    )
+    assert 1700 < rests <= 1800 and 1700 < waits <= 1800
+    receiver.status, receiver.headers = 200, {}
+    asked = receiver.asked
+    await desk.jobs(1, ())
+    await asyncio.sleep(0.5)
+    assert receiver.asked == asked and desk.states() == {"pending": 2}
+    await desk.pass_time(minutes=31)
+    await until(lambda: desk.states() == {"delivered": 2})
+
+
+async def test_a_pause_that_a_receiver_asks_for_is_bounded(desk: WebhookDesk, receiver: Receiver) -> None:
+    await desk.add("job.queued")
+    receiver.status, receiver.headers = 503, {"Retry-After": "99999999"}
+    await desk.open()
+    await desk.jobs(1, ())
+    await until(lambda: desk.sql("select attempts from webhook_deliveries") == [(1,)])
+    ((rests,),) = desk.sql("select extract(epoch from next_at - clock_timestamp())::int from webhooks")
+    assert 3500 < rests <= 3600
 
 
 @pytest.mark.parametrize(

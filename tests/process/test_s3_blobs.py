@@ -2,11 +2,13 @@
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,10 +16,10 @@ import pytest
 
 from cluster import doctor
 from cluster.basics.disk import DiskRoom, DiskUsage
-from cluster.basics.errors import DiskFull, NotFound
+from cluster.basics.errors import DiskFull, NotFound, TooLarge
 from cluster.cli import run_command
 from cluster.console.findings import StatusColour
-from cluster.state.objects.bucket import Bucket, StorageUnavailable
+from cluster.state.objects.bucket import Bucket, ObjectChanged, ObjectFacts, StorageUnavailable
 from cluster.state.objects.migration import BlobMigration, BucketSide, FolderSide, MigrationCount, MigrationJournal
 from configs.sections_blobs import BlobSettings
 from configs.settings import InvalidConfiguration, load_settings
@@ -265,6 +267,180 @@ def test_what_killed_processes_left_in_the_cache_goes(tmp_path: Path) -> None:
         os.utime(old, (time.time() - 7200,) * 2)
         cache.evict()
         assert path.exists() and not dead.exists() and not old.exists()
+
+
+def wait_for(true: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.01)
+
+
+def write_x(target: Path) -> int:
+    target.write_bytes(b"x")
+    return 0
+
+
+def test_every_process_that_reads_removes_what_is_unused_while_nobody_reads(tmp_path: Path) -> None:
+    cache, files = FileCache(tmp_path / "c", 2**30, tidy_seconds=0.05), tmp_path / "c" / "files"
+    with cache.open("k", write_x):
+        pass
+    (copy,) = files.iterdir()
+    os.utime(copy, (time.time() - 7200,) * 2)
+    wait_for(lambda: not list(files.iterdir()))
+    wait_for(lambda: cache._tidier is None)  # nothing is left to look after
+    with cache.open("k", write_x):
+        pass
+    (copy,) = files.iterdir()
+    other = FileCache(tmp_path / "c", 2**30, tidy_seconds=0.05)  # a process that has begun, and reads nothing yet
+    other.tidy()
+    os.utime(copy, (time.time() - 7200,) * 2)
+    wait_for(lambda: not copy.exists())
+
+
+def test_a_fetch_that_takes_long_holds_up_no_other_file(tmp_path: Path) -> None:
+    cache, go_on, begun = FileCache(tmp_path / "c", 2**30), threading.Event(), threading.Event()
+
+    def slowly(target: Path) -> int:
+        begun.set()
+        assert go_on.wait(60)
+        return write_x(target)
+
+    def read_slowly() -> None:
+        with cache.open("slow", slowly):
+            pass
+
+    slow = threading.Thread(target=read_slowly)
+    slow.start()
+    assert begun.wait(20)
+    done = list[int]()
+
+    def read_others() -> None:
+        for number in range(1500):  # more than there would be locks, were they shared
+            with cache.open(f"k{number}", write_x):
+                done.append(number)
+            cache.forget(f"k{number}")
+
+    others = threading.Thread(target=read_others, daemon=True)
+    others.start()
+    others.join(60)
+    free = len(done) == 1500
+    go_on.set()
+    slow.join()
+    others.join()
+    assert free and list((tmp_path / "c" / "locks").iterdir()) == []
+
+
+def test_a_lock_that_was_removed_under_those_who_wait_is_held_by_one_of_them(tmp_path: Path) -> None:
+    cache, inside, most = FileCache(tmp_path / "c", 2**30), list[int](), list[int]()
+
+    def fetch(target: Path) -> int:
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.001)
+        inside.pop()
+        return write_x(target)
+
+    def want() -> None:
+        for _ in range(40):
+            with suppress(FileNotFoundError), cache.open("k", fetch):
+                cache.forget("k")
+
+    threads = [threading.Thread(target=want) for _ in range(6)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert max(most) == 1
+
+
+def test_an_object_that_is_replaced_while_it_is_fetched_is_read_whole_or_not_at_all(
+    s3: S3Server, tmp_path: Path
+) -> None:
+    """What others write is fetched by the ETag that was looked at, and never more bytes than that had."""
+    bucket, cache = Bucket.of(s3.settings()), FileCache(tmp_path / "c", 2**30)
+    key, replaced = f"{T}/{W}/incoming/a.txt", list[int]()
+
+    class Replaced(Bucket):
+        """Somebody replaces the object after it was looked at, as often as `left` says."""
+
+        left = 1
+
+        def facts(self, asked: str) -> ObjectFacts | None:
+            found = super().facts(asked)
+            if self.left:
+                self.left -= 1
+                replaced.append(1)
+                bucket.put_blocks(key, iter([b"another " + bytes([len(replaced)]) * 5000]))
+            return found
+
+    store = BucketBlobs(Replaced(bucket._store, bucket._signer, "b"), cache)
+    bucket.put_blocks(key, iter([b"the first"]))
+    before = bucket.facts(key)
+    assert before is not None
+    location = Location(f"blob:{key}")
+    assert read(store, location) == b"another " + b"\1" * 5000, "asked again, it is what is there now"
+    with pytest.raises(ObjectChanged):
+        bucket.fetch_as(before, tmp_path / "x")
+    bucket.put_blocks(key, iter([b"the other"]))  # of the same size: the tag alone tells
+    with pytest.raises(ObjectChanged):
+        bucket.fetch_as(before, tmp_path / "x")
+    bucket.put_blocks(key, iter([b"one that is longer"]))
+    untagged = ObjectFacts(key, before.size, before.modified)  # of a storage that compares no ETag
+    with pytest.raises(ObjectChanged):
+        bucket.fetch_as(untagged, tmp_path / "x")
+    assert (tmp_path / "x").stat().st_size <= before.size
+    bucket.put_blocks(key, iter([b"of which there is no copy yet"]))
+    store._bucket.left = 99  # type: ignore[attr-defined]
+    with pytest.raises(ObjectChanged):
+        read(store, location)
+    assert not [one for one in (tmp_path / "c" / "files").iterdir() if one.suffix]
+
+
+def test_a_file_with_more_bytes_than_may_be_is_not_fetched(store: BlobStore, tmp_path: Path) -> None:
+    location = put(store, b"x" * 11, "incoming/a.txt")
+    with pytest.raises(TooLarge), store.open_local(location, most=10):
+        pass
+    with store.open_local(location, most=11) as path:
+        assert path.stat().st_size == 11
+    scanned = tmp_path / "scan.txt"
+    scanned.write_bytes(b"x" * 11)
+    with pytest.raises(TooLarge), store.open_local(Location(f"file:{scanned}"), most=10):
+        pass
+
+
+async def test_a_slow_disk_holds_up_nobody_else(tmp_path: Path) -> None:
+    """Bytes are written in threads: what else is on the event loop goes on."""
+    slow = DiskRoom(tmp_path, usage=lambda _: time.sleep(0.3) or DiskUsage(2**40, 2**40))  # type: ignore[func-returns-value]
+    store, ticks = FolderBlobs(tmp_path, slow), list[float]()
+
+    async def tick() -> None:
+        while True:
+            ticks.append(time.monotonic())
+            await asyncio.sleep(0.01)
+
+    ticking = asyncio.create_task(tick())
+    location = await store.put(T, W, blocks(b"a" * MIB, b"b" * MIB))
+    ticking.cancel()
+    assert store.size(location) == 2 * MIB and len(ticks) > 20
+    assert max(after - before for before, after in itertools.pairwise(ticks)) < 0.25
+
+
+async def test_a_write_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
+    store, began = FolderBlobs(tmp_path), asyncio.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * MIB
+            began.set()
+            await asyncio.sleep(0)
+
+    writing = asyncio.create_task(store.put(T, W, endless()))
+    await began.wait()
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert [names for _, _, names in os.walk(tmp_path) if names] == []
 
 
 def sides(s3: S3Server, tmp_path: Path) -> tuple[FolderBlobs, BlobSettings]:

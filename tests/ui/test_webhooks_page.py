@@ -47,9 +47,11 @@ def test_one_webhook_shows_its_deliveries_and_offers_to_replay_what_has_ended() 
     items = [SENT, SENT | {"state": "pending", "event_id": "evt_2"}]
     shown = webhooks_page.webhook_view(HOOK, {"items": items, "total": 2}, {"id": "w1"})
     assert "<script>" not in shown and shown.count('data-act="webhooks.again"') == 1
-    for act in ("ping", "switch", "secret", "delete", "replay"):
+    for act in ("ping", "switch", "secret", "delete", "replay", "resend"):
         assert f'data-act="webhooks.{act}"' in shown
     assert "Switch off" in shown and "2 valid" in shown
-    off = HOOK | {"enabled": False, "disabled_why": "the receiver answers 410"}
+    assert "Send 1 again" in shown
+    off = HOOK | {"enabled": False, "dead": 0, "disabled_why": "the receiver answers 410"}
     nothing = webhooks_page.webhook_view(off, {"items": [], "total": 0}, {"id": "w1", "state": "dead"})
+    assert "webhooks.resend" not in nothing
     assert "Switch on" in nothing and "410" in nothing and "There are none." in nothing

@@ -171,6 +171,8 @@ EXPECTED = {
         GET /api/webhooks/{webhook_id}/deliveries
         POST /api/webhooks/{webhook_id}/replay
         POST /api/webhooks/{webhook_id}/ping
+        GET /api/events/document-uploaded
+        POST /api/events/document-uploaded/retry
         POST /api/sources
         POST /api/sources/test
         POST /api/sources/dry-run

@@ -73,6 +73,10 @@ def test_deliveries_are_shown_replayed_and_tested(api: ApiServer, capsys: pytest
     first, second = (call.body for call in api.of("POST /api/webhooks/w1/replay"))
     assert first["failed_only"] and "event_id" not in first and second["event_id"] == "evt_1"
     assert run_command(["webhooks", "replay", "crm"]) == 1
+    assert run_command(["webhooks", "resend", "crm"]) == 0
+    assert run_command(["webhooks", "resend", "crm", "--event", "evt_1", "--json"]) == 0
+    *_, every, one = (call.body for call in api.of("POST /api/webhooks/w1/replay"))
+    assert every == {"failed_only": True} and one == {"failed_only": True, "event_id": "evt_1"}
     assert run_command(["webhooks", "ping", "crm"]) == 1 and "away" in capsys.readouterr().out
 
 

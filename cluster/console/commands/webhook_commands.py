@@ -122,6 +122,22 @@ def replay(
     context.obj.plain(done, as_json, f"{done['replayed']} events are sent again.")
 
 
+@webhooks.command("resend")
+def resend(
+    context: CommandContext,
+    webhook: Which,
+    event: Annotated[str | None, typer.Option(help="One event, by its id from `aos webhooks deliveries`.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send again what was given up: all of it, or one event. Events of a job keep their order.
+
+    Examples: aos webhooks resend crm · aos webhooks resend crm --event evt_7d1f…
+    """
+    body: JSON = {"failed_only": True} | ({} if event is None else {"event_id": event})
+    done = context.obj.api.request("POST", f"{PATH}/{_find_webhook(context.obj, webhook)}/replay", json=body)
+    context.obj.plain(done, as_json, f"{done['replayed']} events are sent again.")
+
+
 @webhooks.command("ping")
 def ping(context: CommandContext, webhook: Which, as_json: AsJson = False) -> None:
     """Send a test message now; exits with 1 where it is not accepted. Example: aos webhooks ping crm"""

@@ -30,6 +30,13 @@ class StorageUnavailable(Unavailable):
     fix = _FIX
 
 
+class ObjectChanged(Unavailable):
+    """The object was replaced while it was read."""
+
+    code = "object_changed"
+    fix = "Ask again, once whoever writes it has ended."
+
+
 @dataclass(frozen=True, slots=True)
 class ObjectFacts:
     """An object: its key below the prefix, its bytes, when it was written, and the ETag of what it holds now."""
@@ -117,6 +124,31 @@ class Bucket:
                     file.write(block)
             return ObjectFacts(key, int(found.meta["size"]), found.meta["last_modified"])
 
+    def fetch_as(self, facts: ObjectFacts, target: Path) -> None:
+        """Write into a file what `facts` told of, and no byte more (RFC 9110: If-Match).
+
+        Raises ObjectChanged: another thing is there by now; FileNotFoundError: there is no such object.
+        """
+        import obstore
+        from obstore.exceptions import PreconditionError
+
+        try:
+            with self._named():
+                found = obstore.get(self._store, facts.key, options={"if_match": facts.tag} if facts.tag else None)
+                written = 0
+                with target.open("wb") as file:
+                    for block in found.stream(min_chunk_size=BLOCK):
+                        written += len(block)
+                        if written > facts.size:
+                            break
+                        file.write(block)
+        except StorageUnavailable as error:
+            if isinstance(error.__cause__, PreconditionError):
+                raise ObjectChanged(facts.key) from error
+            raise
+        if written != facts.size:  # also of a storage that knows no If-Match
+            raise ObjectChanged(facts.key)
+
     def facts(self, key: str) -> ObjectFacts | None:
         """The object's, None where there is none."""
         import obstore
@@ -168,7 +200,7 @@ class Bucket:
         return self.delete(one.key for one in self.below(prefix))
 
     async def sign_puts(self, keys: Sequence[str], seconds: float) -> list[str]:
-        """Addresses to which anybody may PUT each object for so long."""
+        """Addresses to which anybody may PUT each object for so long, of any length: obstore signs no header."""
         import obstore
 
         with self._named():

@@ -18,6 +18,7 @@ WAITS = (
     1800.0,
     3600.0,
 )  # seconds between two attempts of one delivery; the last for all others
+PAUSED = (429, 503)  # with these a receiver's Retry-After is of all that it is sent, and not of one message
 RECEIPT_DAYS = 90
 PRUNED_AT_ONCE = 10_000
 
@@ -94,7 +95,9 @@ class WebhookDeliveries(LeaseLedger[WebhookLease], queries="deliveries.sql"):
 
     async def record(self, lease: WebhookLease, attempts: Sequence[Attempt], settings: WebhookSettings) -> None:
         """What came of a round. What failed is tried again later, or given up; where nothing was accepted, several
-        times in a row, the webhook rests. Raises LeaseLost: all of it is sent again by whoever has the lease.
+        times in a row, the webhook rests, and so it does where the receiver asks for it.
+
+        Raises LeaseLost: all of it is sent again by whoever has the lease.
         """
         accepted = [one for one in attempts if one.accepted]
         refused = [one for one in attempts if not one.accepted]
@@ -109,6 +112,8 @@ class WebhookDeliveries(LeaseLedger[WebhookLease], queries="deliveries.sql"):
                 await tx.run(self._sql["failed"], **lease.values, **values, give_up=_seconds(settings))
             if refused and not accepted:
                 await self._count_failure(tx, lease, refused[0].error, settings)
+            if pause := max((one.wait for one in refused if one.status in PAUSED), default=0.0):
+                await tx.run(self._sql["rest"], **lease.values, wait=min(pause, settings.longest_rest))
 
     async def refuse(self, lease: WebhookLease, error: str, settings: WebhookSettings) -> None:
         """Nothing could be tried; it counts as a round that failed."""

@@ -67,6 +67,10 @@ where w.id = d.webhook_id and w.tenant_id = d.tenant_id and w.workspace_id = d.w
   and d.webhook_id = %(webhook)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
   and d.state = 'pending' and d.queued_at < clock_timestamp() - make_interval(secs => %(give_up)s);
 
+-- rest: The receiver asks for a pause: nothing of any subject is sent until it is over.
+update webhooks set next_at = greatest(next_at, clock_timestamp() + make_interval(secs => %(wait)s))
+where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s;
+
 -- disable: The receiver wants no more of it.
 update webhooks set enabled = false, disabled_why = %(error)s, updated_at = clock_timestamp()
 where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s;

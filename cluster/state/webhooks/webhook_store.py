@@ -37,7 +37,7 @@ class WebhookChange:
 
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
-    """Ended deliveries to send again: one event's, or all since a moment; `failed_only`: those that were given up."""
+    """Ended deliveries to send again: one event's, all since a moment, or all; `failed_only`: what was given up."""
 
     event: str | None = None
     since: datetime | None = None

@@ -5,7 +5,7 @@ returning id;
 
 -- show: One webhook with how it stands.
 select w.id, w.name, w.url, w.topics, w.owner_id, u.email as owner, w.role, w.enabled, w.disabled_why, w.failures,
-    w.error, w.succeeded_at, case when w.failures > 0 then w.next_at end as next_at, w.created_at, w.updated_at,
+    w.error, w.succeeded_at, case when w.failures > 0 or w.next_at > clock_timestamp() then w.next_at end as next_at, w.created_at, w.updated_at,
     (select count(*) from webhook_secrets s where s.webhook_id = w.id
      and (s.expires_at is null or s.expires_at > clock_timestamp())) as secrets,
     n.pending, n.dead
@@ -18,7 +18,7 @@ where w.id = %(webhook)s::uuid and w.tenant_id = %(tenant)s and w.workspace_id =
 
 -- list: The workspace's webhooks by name.
 select w.id, w.name, w.url, w.topics, w.owner_id, u.email as owner, w.role, w.enabled, w.disabled_why, w.failures,
-    w.error, w.succeeded_at, case when w.failures > 0 then w.next_at end as next_at, w.created_at, w.updated_at,
+    w.error, w.succeeded_at, case when w.failures > 0 or w.next_at > clock_timestamp() then w.next_at end as next_at, w.created_at, w.updated_at,
     (select count(*) from webhook_secrets s where s.webhook_id = w.id
      and (s.expires_at is null or s.expires_at > clock_timestamp())) as secrets,
     n.pending, n.dead
@@ -88,7 +88,7 @@ join outbox o on o.id = d.outbox_id and o.tenant_id = d.tenant_id and o.workspac
 where d.webhook_id = %(webhook)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
   and (%(state)s::text is null or d.state = %(state)s);
 
--- replay: What has ended is to be sent again: one event, or all since a moment, or of those the ones that were given up.
+-- replay: What has ended is to be sent again: one event, all since a moment, or all; or of those the ones that were given up.
 update webhook_deliveries d
 set state = 'pending', attempts = 0, failed_at = null, error = null, status = null, ended_at = null, replays = d.replays + 1,
     queued_at = clock_timestamp(), next_at = clock_timestamp()
@@ -98,6 +98,6 @@ where o.id = d.outbox_id and o.tenant_id = d.tenant_id and o.workspace_id = d.wo
   and d.state <> 'pending' and (not %(failed_only)s or d.state = 'dead')
   and (%(event)s::uuid is null or o.event_id = %(event)s) and (%(since)s::timestamptz is null or o.created_at >= %(since)s);
 
--- close_circuit: Somebody wants it tried now.
-update webhooks set next_at = clock_timestamp()
+-- close_circuit: Somebody wants it tried now: it is as one that never failed, and its first failure is the first.
+update webhooks set failures = 0, failing_since = null, next_at = clock_timestamp()
 where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s;

@@ -11,6 +11,7 @@ class OrphanKind(StrEnum):
     """The sort of what was left behind."""
 
     UPLOAD_PARTS = "upload_parts"  # of an upload that no row knows of
+    OVERSIZED_PART = "oversized_part"  # larger than its upload announced, by a signed address
     STAGED_FOLDER = "staged_folder"  # files on their way in, of a worker that was killed
     UNFINISHED_FILE = "unfinished_file"  # written half
     MULTIPART_UPLOAD = "multipart_upload"  # pieces in a bucket that became no object

@@ -9,7 +9,8 @@ from uuid import UUID
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Database
 from pipelines.documents.repair.orphan import Orphan, OrphanKind
-from pipelines.documents.store.uploads.part_store import PartFolder, PartStore
+from pipelines.documents.store.uploads.oversized_parts import OversizedParts
+from pipelines.documents.store.uploads.part_store import PartFolder, PartStore, SignedPart
 from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 
 # The bytes of an upload's parts, and when the last one came; None where there are none.
@@ -51,6 +52,27 @@ class LostParts:
 
     async def _known(self, tenant: str, workspace: str, sessions: list[str]) -> set[str]:
         return await self._sessions.known(Scope.of_worker(TenantId(tenant), WorkspaceId(workspace)), sessions)
+
+
+class LargeParts:
+    """Parts that are larger than was announced: they are of no use at any age."""
+
+    kind = OrphanKind.OVERSIZED_PART
+
+    def __init__(self, database: Database, parts: PartStore) -> None:
+        """Nothing is asked yet."""
+        self._oversized = OversizedParts(database, parts)
+        self._found: dict[str, SignedPart] = {}
+
+    async def find(self, before: datetime) -> Sequence[Orphan]:
+        """All of them, also those that came just now; `since` is only the limit."""
+        self._found = {one.location: one for one in await self._oversized.find()}
+        return [Orphan(self.kind, place, one.size, before) for place, one in self._found.items()]
+
+    async def remove(self, orphan: Orphan, before: datetime) -> bool:
+        """Its bytes."""
+        await self._oversized.remove(self._found[orphan.place])
+        return True
 
 
 def _is_uuid(text: str) -> bool:

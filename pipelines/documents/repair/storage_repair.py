@@ -17,7 +17,7 @@ from configs.sections_blobs import UploadSettings
 from pipelines.documents.repair.bucket_orphans import StagedObjects, UnendedUploads, objects_below
 from pipelines.documents.repair.folder_orphans import CachedCopies, StagedFolders, UnfinishedFiles, folder_facts
 from pipelines.documents.repair.orphan import Orphan, OrphanKind, OrphanPlace
-from pipelines.documents.repair.part_orphans import LostParts
+from pipelines.documents.repair.part_orphans import LargeParts, LostParts
 from pipelines.documents.store.file_cache import FileCache
 from pipelines.documents.store.uploads.part_store import BucketParts, FolderParts
 
@@ -80,6 +80,7 @@ def places_of(
     lost = LostParts(database, BucketParts(bucket), lambda place: _bucket_parts(bucket, place))
     places: list[OrphanPlace] = [
         lost,
+        LargeParts(database, BucketParts(bucket)),
         StagedObjects(bucket),
         StagedFolders(cache.staging, ""),
         CachedCopies(cache, now),

@@ -6,15 +6,15 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import BinaryIO, NewType, Protocol
+from typing import BinaryIO, Final, NewType, Protocol, TypeVar
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 from uuid import UUID, uuid4
 
 from cluster.basics.disk import DiskRoom
-from cluster.basics.errors import NotFound, Unavailable
+from cluster.basics.errors import NotFound, TooLarge, Unavailable
 
 STALE_SECONDS = 24 * 3600.0  # a day after it was made nobody unpacks to a staging folder any more
 
@@ -22,6 +22,8 @@ STALE_SECONDS = 24 * 3600.0  # a day after it was made nobody unpacks to a stagi
 # UTF-8, which neither Postgres nor JSON can hold.
 Location = NewType("Location", str)
 
+_Result = TypeVar("_Result")
+WRITTEN_AT_ONCE: Final = 1 << 20  # bytes that one thread writes; a thread for each block of a connection costs more
 
 PARTS = "uploads"  # what stands before the tenant where parts are kept that are no document yet
 
@@ -55,26 +57,63 @@ def scanned_path(location: str) -> Path:
 
 
 async def write_whole(target: Path, chunks: AsyncIterator[bytes], room: DiskRoom) -> None:
-    """Write a stream to a file that is there once all of it is. Raises DiskFull; nothing stays behind then."""
-    room.require()
+    """Write a stream to a file that is there once all of it is. Raises DiskFull; nothing stays behind then.
+
+    The disk is used in threads: one that is slow holds up nobody else on the event loop.
+    """
     unfinished = target.with_name(f"{target.name}.{uuid4().hex}.part")
     try:
         with room.writing():
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with unfinished.open("wb") as file:
+            file = await _in_thread(_begin_file, unfinished, room)
+            try:
+                waiting, size = list[bytes](), 0
                 async for chunk in chunks:
-                    room.require()
-                    file.write(chunk)
-                await asyncio.to_thread(_flush, file)
-            unfinished.rename(target)
+                    waiting.append(chunk)
+                    size += len(chunk)
+                    if size >= WRITTEN_AT_ONCE:
+                        await _in_thread(_write, file, waiting, room)
+                        waiting, size = [], 0
+                await _in_thread(_finish_file, file, waiting, target)
+            finally:
+                await _in_thread(file.close)
     except BaseException:
-        unfinished.unlink(missing_ok=True)
+        await _in_thread(lambda: unfinished.unlink(missing_ok=True))
         raise
 
 
-def _flush(file: BinaryIO) -> None:
+async def _in_thread(work: Callable[..., _Result], *given: object) -> _Result:
+    """As `asyncio.to_thread`; a cancellation waits for it, so that nobody closes or removes what is being written."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *given))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait({running})
+        raise
+
+
+def _begin_file(unfinished: Path, room: DiskRoom) -> BinaryIO:
+    room.require()
+    unfinished.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return unfinished.open("wb")
+
+
+def _write(file: BinaryIO, blocks: Sequence[bytes], room: DiskRoom) -> None:
+    room.require()
+    file.writelines(blocks)
+
+
+def _finish_file(file: BinaryIO, blocks: Sequence[bytes], target: Path) -> None:
+    file.writelines(blocks)
     file.flush()
     os.fsync(file.fileno())
+    file.close()
+    Path(file.name).rename(target)
+
+
+def require_size(path: Path, most: int | None) -> None:
+    """Raises TooLarge where a file has more bytes; FileNotFoundError where those are bounded and it is not there."""
+    if most is not None and (size := path.stat().st_size) > most:
+        raise TooLarge(f"the file has {size} bytes; {most} are the most")
 
 
 def discard_folder(staging: Path) -> None:
@@ -106,8 +145,11 @@ class BlobStore(Protocol):
     def location(self, tenant: str, workspace: str, name: str) -> Location:
         """Where `put` stores by this name."""
 
-    def open_local(self, location: Location) -> AbstractContextManager[Path]:
-        """A file to read from, for as long as the block runs; where it is gone, this or opening it raises OSError."""
+    def open_local(self, location: Location, most: int | None = None) -> AbstractContextManager[Path]:
+        """A file to read from, for as long as the block runs; where it is gone, this or opening it raises OSError.
+
+        `most`: bytes that it may have; with more it raises TooLarge, and nothing of it is fetched.
+        """
 
     def reference(self, location: Location) -> str:
         """What leads any node to the file, by `open_reference` of its own store."""
@@ -134,7 +176,7 @@ class BlobStore(Protocol):
         """Staging folders of a workspace to which nothing came since a moment, in seconds since the epoch."""
 
     def tidy(self) -> None:
-        """Forget copies that are kept only to be quick, and that nobody has used for long."""
+        """Forget copies that are kept only to be quick, and that nobody has used for long; from now on by itself."""
 
     def delete(self, location: Location) -> None:
         """Forget an upload; a file of a scanned folder is never touched."""
@@ -167,9 +209,11 @@ class FolderBlobs:
         return Location(f"blob:{tenant}/{workspace}/{name}")
 
     @contextmanager
-    def open_local(self, location: Location) -> Iterator[Path]:
+    def open_local(self, location: Location, most: int | None = None) -> Iterator[Path]:
         """The file itself."""
-        yield self.path(location)
+        path = self.path(location)
+        require_size(path, most)
+        yield path
 
     def reference(self, location: Location) -> str:
         """Its path, which is the same on every node."""

@@ -1,6 +1,7 @@
 """A bounded folder of local copies: readers need a file, and storage elsewhere has none."""
 
 import fcntl
+import logging
 import os
 import socket
 import time
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Final
 from uuid import uuid4
 
@@ -19,15 +20,25 @@ from cluster.basics.disk import DiskRoom
 
 UNUSED_SECONDS: Final = 3600.0  # after which a copy goes, room or not: what was erased elsewhere must not stay here
 LEFT_SECONDS: Final = 24 * 3600.0  # after which nobody of another machine still uses or writes a file
+TIDY_SECONDS: Final = 300.0  # between two looks for what is unused
 FOLDERS: Final = ("files", "used", "locks", "staging")
+
+log = logging.getLogger("aos.blob_cache")
 
 
 class FileCache:
-    """Copies by name. Whoever opens one has a link of their own: it stays until they are done, whatever is evicted."""
+    """Copies by name. Whoever opens one has a link of their own: it stays until they are done, whatever is evicted.
 
-    def __init__(self, folder: Path, most_bytes: int, room: DiskRoom | None = None) -> None:
+    Every process that uses it tidies it, in a thread that runs for as long as there are copies.
+    """
+
+    def __init__(
+        self, folder: Path, most_bytes: int, room: DiskRoom | None = None, tidy_seconds: float = TIDY_SECONDS
+    ) -> None:
         """`folder` is made on first use; `most_bytes` counts what nobody uses; `room` refuses what has none."""
         self._folder, self._most, self._room = folder, most_bytes, room or DiskRoom(folder)
+        self._tidy_seconds = tidy_seconds
+        self._tidier: Thread | None = None
         self._host = socket.gethostname().replace(".", "-")
         self._mine = f"{self._host}.{os.getpid()}.{uuid4().hex}"
         self._lock, self._users = Lock(), Counter[str]()
@@ -52,13 +63,13 @@ class FileCache:
         # The same name each time: a reader that has it open still knows it again.
         used = self._folder / "used" / f"{self._mine}.{copy.name}"
         if not self._take(copy, used):
-            with (self._folder / "locks" / copy.name[:2]).open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with _lock_of(self._folder / "locks" / copy.name):
                 if not self._take(copy, used):
                     self._fetch(copy, fetch)
                     if not self._take(copy, used):
                         raise FileNotFoundError(2, "it was deleted meanwhile", str(copy))
             self.evict()
+        self._begin_tidying()
         try:
             yield used
         finally:
@@ -67,6 +78,30 @@ class FileCache:
     def forget(self, key: str) -> None:
         """Remove a copy; whoever has it open keeps it until they are done."""
         self._copy(key).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Evict now, and from now on again and again until no copy is left."""
+        self.evict()
+        if _files_in(self._folder / "files"):
+            self._begin_tidying()
+
+    def _begin_tidying(self) -> None:
+        with self._lock:
+            if self._tidier is None:
+                self._tidier = Thread(target=self._keep_tidy, name="blob-cache", daemon=True)
+                self._tidier.start()
+
+    def _keep_tidy(self) -> None:
+        pause = Event()  # which nobody sets: the thread ends by itself, or with the process
+        while not pause.wait(self._tidy_seconds):
+            try:
+                self.evict()
+            except OSError as error:  # the next turn tries again
+                log.warning("the blob cache cannot be tidied: %s", error)
+            with self._lock:
+                if not self._users and not _files_in(self._folder / "files"):
+                    self._tidier = None
+                    return
 
     def evict(self) -> None:
         """Remove what was not used for an hour, and what was used the longest ago where all is too much.
@@ -90,7 +125,7 @@ class FileCache:
 
     def leftovers(self, now: float) -> list[Path]:
         """Copies that were not used for an hour at this moment (seconds since the epoch), and what processes that were
-        killed have left behind: half a copy, or a link of their own.
+        killed have left behind: half a copy, a lock, or a link of their own.
         """
         found = []
         for place in _files_in(self._folder / "files"):
@@ -99,6 +134,10 @@ class FileCache:
                 is_copy = not place.suffix  # the others are being fetched, or were
                 since, limit = (facts.st_atime, UNUSED_SECONDS) if is_copy else (facts.st_ctime, LEFT_SECONDS)
                 if now - since > limit:
+                    found.append(place)
+        for place in _files_in(self._folder / "locks"):  # whoever still waits for one looks whether it is the same
+            with suppress(FileNotFoundError):
+                if now - place.stat().st_ctime > LEFT_SECONDS:
                     found.append(place)
         for place in _files_in(self._folder / "used"):
             host, _, rest = place.name.partition(".")
@@ -141,6 +180,31 @@ class FileCache:
 
     def _copy(self, key: str) -> Path:
         return self._folder / "files" / sha256(key.encode()).hexdigest()
+
+
+@contextmanager
+def _lock_of(place: Path) -> Iterator[None]:
+    """Held by one at a time, for one file: who wants another one never waits for a fetch that takes long.
+
+    The file goes with whoever held it; those who waited for it find another there, or none, and begin anew.
+    """
+    while True:
+        with place.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _is_still(lock.fileno(), place):
+                continue
+            try:
+                yield
+            finally:
+                place.unlink(missing_ok=True)
+            return
+
+
+def _is_still(opened: int, place: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(opened), place.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 """Blob store in S3-compatible storage: readers get local copies out of a bounded cache."""
 
 import contextlib
+import functools
 import hashlib
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -9,11 +10,21 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID, uuid4
 
-from cluster.state.objects.bucket import BLOCK, Bucket
-from pipelines.documents.store.blobs import PARTS, STALE_SECONDS, Location, discard_folder, key_of, scanned_path
+from cluster.basics.errors import TooLarge
+from cluster.state.objects.bucket import BLOCK, Bucket, ObjectChanged, ObjectFacts
+from pipelines.documents.store.blobs import (
+    PARTS,
+    STALE_SECONDS,
+    Location,
+    discard_folder,
+    key_of,
+    require_size,
+    scanned_path,
+)
 from pipelines.documents.store.file_cache import FileCache
 
 _BLOB: Final = "blob:"
+TRIES: Final = 3  # of an object that is replaced while it is fetched
 _OURS: Final = ("members", "staging")  # below a workspace; others write the folders beside them
 
 
@@ -35,21 +46,47 @@ class BucketBlobs:
         return Location(f"{_BLOB}{tenant}/{workspace}/{name}")
 
     @contextmanager
-    def open_local(self, location: Location) -> Iterator[Path]:
-        """A copy on this machine. Raises FileNotFoundError, StorageUnavailable, DiskFull."""
-        if (key := key_of(location)) is None:
-            yield scanned_path(location)
-            return
-        with self._cache.open(self._copy_of(key), lambda target: self._bucket.fetch(key, target).mtime_ns) as path:
-            yield path
+    def open_local(self, location: Location, most: int | None = None) -> Iterator[Path]:
+        """A copy on this machine. Raises FileNotFoundError, StorageUnavailable, DiskFull.
 
-    def _copy_of(self, key: str) -> str:
-        """The name of the copy. What others write may be another thing under the same key by now: it is looked at."""
-        if key.count("/") <= 2 or key.split("/")[2] in _OURS:
-            return key
+        What others write may be another thing under the same key by now: it is looked at, and fetched as it was then or
+        not at all. Raises ObjectChanged: it is replaced faster than it can be fetched.
+        """
+        if (key := key_of(location)) is None:
+            path = scanned_path(location)
+            require_size(path, most)
+            yield path
+            return
+        if most is None and _is_ours(key):
+            with self._cache.open(key, lambda target: self._bucket.fetch(key, target).mtime_ns) as path:
+                yield path
+            return
+        with contextlib.ExitStack() as opened:
+            yield self._open_as_it_is(opened, key, most)
+
+    def _open_as_it_is(self, opened: contextlib.ExitStack, key: str, most: int | None) -> Path:
+        """The copy of what is there now; `opened` keeps it. Of what is replaced meanwhile nothing is kept."""
+        changed = 0
+        while True:
+            facts = self._require_facts(key)
+            if most is not None and facts.size > most:
+                raise TooLarge(f"the file has {facts.size} bytes; {most} are the most")
+            name = key if _is_ours(key) else _copy_of(facts)
+            try:
+                return opened.enter_context(self._cache.open(name, functools.partial(self._fetch_as, facts)))
+            except ObjectChanged:
+                changed += 1
+                if changed == TRIES:
+                    raise
+
+    def _fetch_as(self, facts: ObjectFacts, target: Path) -> int:
+        self._bucket.fetch_as(facts, target)
+        return facts.mtime_ns
+
+    def _require_facts(self, key: str) -> ObjectFacts:
         if (facts := self._bucket.facts(key)) is None:
             raise FileNotFoundError(2, "there is no such object", key)
-        return f"{key}@{facts.tag}-{facts.size}-{facts.mtime_ns}"
+        return facts
 
     def reference(self, location: Location) -> str:
         """The location: each node has its own copies."""
@@ -120,13 +157,13 @@ class BucketBlobs:
 
     def tidy(self) -> None:
         """Of the cache on this machine."""
-        self._cache.evict()
+        self._cache.tidy()
 
     def delete(self, location: Location) -> None:
         """Remove the object, and the copy of it on this machine."""
         if (key := key_of(location)) is not None:
             with contextlib.suppress(FileNotFoundError):
-                self._cache.forget(self._copy_of(key))
+                self._cache.forget(key if _is_ours(key) else _copy_of(self._require_facts(key)))
             self._bucket.delete([key])
 
     def copies(self, tenant: str, workspace: str, contents: Mapping[str, int]) -> list[Location]:
@@ -154,6 +191,16 @@ class BucketBlobs:
             self._bucket.delete(keys)
             for key in keys:
                 self._cache.forget(key)
+
+
+def _is_ours(key: str) -> bool:
+    """Whether the product alone writes it, once."""
+    return key.count("/") <= 2 or key.split("/")[2] in _OURS
+
+
+def _copy_of(facts: ObjectFacts) -> str:
+    """The name of the copy of what others write."""
+    return f"{facts.key}@{facts.tag}-{facts.size}-{facts.mtime_ns}"
 
 
 def _file_blocks(path: Path) -> Iterator[bytes]:

@@ -37,7 +37,9 @@ class AnswerUse:
 
     @property
     def use_id(self) -> UUID:
-        """The same for an answer that is told again; it leads to no answer."""
+        """The same for an answer that is told again. It is made of the answer's id: who has that id can make it too, so
+        nobody is shown it, and those who read the table beside the answers can tell which answer a use is of.
+        """
         return uuid5(UUID(self.answer), _USE)
 
 

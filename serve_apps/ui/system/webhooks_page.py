@@ -26,7 +26,7 @@ from serve_apps.ui.system.section import (
 PAGE_OF: Final = 50
 ADD, SWITCH, PING = ActForm("webhooks.add"), ActForm("webhooks.switch"), ActForm("webhooks.ping")
 SECRET, REPLAY, AGAIN = ActForm("webhooks.secret"), ActForm("webhooks.replay"), ActForm("webhooks.again")
-DELETE = ActForm("webhooks.delete")
+RESEND, DELETE = ActForm("webhooks.resend"), ActForm("webhooks.delete")
 ABOUT: Final = "Receivers are told ids and states, never text of a document, and only of what the owner may see."
 SHOWN: Final = "It is shown this once. The receiver checks signatures with it (Standard Webhooks)."
 TOPICS: Final = (
@@ -100,6 +100,7 @@ def webhook_view(one: Record, sent: Record, asked: Query) -> SafeHtml:
             ("Last error", why),
             ("Last taken", format_moment(one["succeeded_at"])),
             ("Secrets", f"{one['secrets']} valid"),
+            ("Given up", one["dead"]),
         )
     )
     id_ = {"id": one["id"], "name": one["name"]}
@@ -107,9 +108,11 @@ def webhook_view(one: Record, sent: Record, asked: Query) -> SafeHtml:
     if not one["enabled"]:
         switch = SWITCH.button("Switch on", "primary", enabled="true", **id_)
     rotate = "The one before signs as well for a day; then receivers have to know the new one."
+    resend = RESEND.button(f"Send {one['dead']} again", **id_) if one["dead"] else None
     acts = (
         PING.button("Send a test", "primary", **id_),
         switch,
+        resend,
         SECRET.confirmed("New secret …", rotate, "Give it another secret", **id_),
         DELETE.confirmed("Delete …", "What it still lacks is forgotten.", "Delete", **id_),
     )
@@ -179,6 +182,11 @@ async def _replay_since(api: SessionApi, values: Values) -> ActResult:
     return act_done(f"{done['replayed']} events are sent again.")
 
 
+async def _resend_dead(api: SessionApi, values: Values) -> ActResult:
+    done = await api.post(api_route("webhooks", values["id"], "replay"), {"failed_only": True})
+    return act_done(f"{done['replayed']} events that were given up are sent again.")
+
+
 async def _replay_event(api: SessionApi, values: Values) -> ActResult:
     await api.post(api_route("webhooks", values["id"], "replay"), {"event_id": values.get("event", "")})
     return act_done("It is sent again.")
@@ -201,6 +209,7 @@ SECTION = SystemSection(
         SECRET.act: _rotate_secret,
         REPLAY.act: _replay_since,
         AGAIN.act: _replay_event,
+        RESEND.act: _resend_dead,
         DELETE.act: _delete_webhook,
     },
 )

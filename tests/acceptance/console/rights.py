@@ -147,7 +147,7 @@ OFFERS: Final[Mapping[str, Offer]] = {
         ),
         sometimes=(
             "button Discard", "button Take back", "button Restart now", "button Revoke",
-            "button Erase what came back", "button Delete it now",
+            "button Erase what came back", "button Delete it now", "button Send * again",
         ),
     ),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from cluster.state.objects.bucket import BLOCK, Bucket
 from pipelines.documents.store.blobs import PARTS, Location, write_whole
 
 _BLOB: Final = "blob:"
+LONGEST_NUMBER: Final = 10  # digits; other names are 32 digits of hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,18 @@ class PartFolder:
     workspace: str
     session: str
     modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPart:
+    """What was sent to a signed address: of which part of which upload, where it lies, and its bytes."""
+
+    tenant: str
+    workspace: str
+    session: str
+    number: int
+    location: Location
+    size: int
 
 
 class PartStore(Protocol):
@@ -42,7 +55,16 @@ class PartStore(Protocol):
     async def sign(
         self, tenant: str, workspace: str, session: str, numbers: Sequence[int], seconds: float
     ) -> list[str] | None:
-        """Addresses to which each part can be sent (PUT) for so long; None where this storage has none."""
+        """Addresses to which each part can be sent (PUT) for so long; None where this storage has none.
+
+        They bound no length: obstore signs the key and the time, and no header. Whoever has one may store what a PUT
+        takes, 5 GiB. A part of another size is refused and removed where its arrival is told, and again where the whole
+        is put together, which reads no more of it than was announced; `OversizedParts` removes what nobody tells of:
+        the sweep every hour, and `aos doctor --repair`.
+        """
+
+    def signed_parts(self) -> Iterator[SignedPart]:
+        """Everything that was sent to such an address and is still there."""
 
     def delete(self, location: Location) -> None:
         """Remove one part."""
@@ -83,6 +105,10 @@ class FolderParts:
     ) -> list[str] | None:
         """A folder has no addresses."""
         return None
+
+    def signed_parts(self) -> Iterator[SignedPart]:
+        """None."""
+        return iter(())
 
     def delete(self, location: Location) -> None:
         """The file."""
@@ -128,6 +154,13 @@ class BucketParts:
         """Addresses of the bucket."""
         keys = [f"{_folder(tenant, workspace, session)}/{number}" for number in numbers]
         return await self._bucket.sign_puts(keys, max(1.0, seconds))
+
+    def signed_parts(self) -> Iterator[SignedPart]:
+        """Objects that are named by a number; those that came through here have names of their own."""
+        for one in self._bucket.below(PARTS):
+            names = one.key.split("/")
+            if len(names) == 5 and names[4].isascii() and names[4].isdigit() and len(names[4]) < LONGEST_NUMBER:
+                yield SignedPart(names[1], names[2], names[3], int(names[4]), Location(f"{_BLOB}{one.key}"), one.size)
 
     def delete(self, location: Location) -> None:
         """The object."""

@@ -291,6 +291,11 @@ class UploadSessions(SqlStore, queries="upload_sessions.sql"):
         """The row, with those of its parts."""
         await tx.run(self._sql["remove"], id=id_, **scope.keys)
 
+    async def sizes(self, scope: Scope, ids: list[str]) -> dict[str, tuple[int, int]]:
+        """Bytes of each of these uploads of the workspace, and of its parts."""
+        rows = await self._db.read(scope, self._sql["sizes"], ids=ids, **scope.keys)
+        return {row["id"]: (row["total_bytes"], row["part_bytes"]) for row in rows}
+
     async def known(self, scope: Scope, ids: list[str]) -> set[str]:
         """Which of these uploads of the workspace there are."""
         return {row["id"] for row in await self._db.read(scope, self._sql["known"], ids=ids, **scope.keys)}

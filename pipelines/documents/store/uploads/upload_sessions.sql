@@ -118,6 +118,10 @@ for update skip locked
 -- remove: The row of an upload that has ended.
 delete from upload_sessions where id = %(id)s and tenant_id = %(tenant)s and workspace_id = %(workspace)s
 
+-- sizes: The bytes of these uploads, and of a part of each.
+select id::text, total_bytes, part_bytes from upload_sessions
+where tenant_id = %(tenant)s and workspace_id = %(workspace)s and id = any(%(ids)s::uuid[]);
+
 -- known: Which of these there are.
 select id::text from upload_sessions
 where tenant_id = %(tenant)s and workspace_id = %(workspace)s and id = any(%(ids)s::uuid[])

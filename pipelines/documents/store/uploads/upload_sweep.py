@@ -15,6 +15,7 @@ from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Database
 from configs.sections_blobs import UploadSettings
 from pipelines.documents.store.blobs import BlobStore
+from pipelines.documents.store.uploads.oversized_parts import OversizedParts
 from pipelines.documents.store.uploads.part_store import PartFolder, PartStore
 from pipelines.documents.store.uploads.upload_sessions import UploadSessions
 
@@ -78,6 +79,15 @@ class UploadSweeper:
                     count += 1
         return count
 
+    async def sweep_oversized(self) -> int:
+        """Remove parts that are larger than was announced, of whoever has a signed address; how many there were."""
+        oversized = OversizedParts(self._db, self._parts)
+        found = await oversized.find()
+        for one in found:
+            log.warning("uploads: part %d of %s has %d bytes, and goes", one.number, one.session, one.size)
+            await oversized.remove(one)
+        return len(found)
+
     async def _keep_sweeping(self) -> None:
         while True:
             try:
@@ -86,6 +96,7 @@ class UploadSweeper:
                 if self._looked is None or now - self._looked > timedelta(seconds=LOST_SECONDS):
                     self._looked = now
                     await self.sweep_lost()
+                    await self.sweep_oversized()
                     await asyncio.to_thread(self._blobs.tidy)
             except (AosError, psycopg.Error, OSError) as error:  # the next turn tries again
                 log.warning("uploads: %s: %s", type(error).__name__, error)

@@ -117,7 +117,7 @@ class DeliveryList(BaseModel):
 
 
 class ReplayOrder(RequestBody):
-    """What is to be sent again: one event, or all since a moment; with `failed_only` what was given up of it."""
+    """What to send again: one event, or all since a moment; with `failed_only` what was given up, of it or of all."""
 
     event_id: Annotated[Text, Field(max_length=64)] | None = None
     since: AwareDatetime | None = None
@@ -220,9 +220,13 @@ async def deliveries(
 
 @router.post("/api/webhooks/{webhook_id}/replay", status_code=202, dependencies=[ADMINISTER])
 async def replay(webhook_id: UUID, body: ReplayOrder, me: Me, parts: Its) -> ReplayStarted:
-    """Send again what has ended, under the ids that it had: one event, or all since a moment, in their order."""
-    if (body.event_id is None) == (body.since is None):
-        raise Invalid("what is to be sent again?", fix="Name event_id, or since.")
+    """Send again what has ended, under the ids that it had: one event, or all since a moment, in their order.
+
+    With nothing but `failed_only` it is all that was given up.
+    """
+    named = (body.event_id is not None) + (body.since is not None)
+    if named > 1 or not (named or body.failed_only):
+        raise Invalid("what is to be sent again?", fix="Name event_id, or since, or failed_only alone.")
     event = None if body.event_id is None else body.event_id.removeprefix("evt_")
     wanted = ReplayRequest(event, body.since, body.failed_only)
     async with parts.database.transaction(me.scope) as tx:

@@ -83,6 +83,9 @@ class UploadAssembly:
             state, count = sha256(), 0
             try:
                 async for block in self._parts.part_store.read(part.location):
+                    if count + len(block) > part.size:  # it was replaced by way of its signed address, by any length
+                        count = -1
+                        break
                     state.update(block)
                     self._state.update(block)
                     count += len(block)

@@ -1,15 +1,23 @@
 """Events that come in: somebody else has put a document where this product can read it."""
 
-from typing import Literal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+from redis.exceptions import RedisError
 
+from cluster.basics.errors import NotFound, Unavailable
+from cluster.state.identity.identity import WorkspaceMember
 from serve_apps.events.uploaded_event import DocumentUploaded
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me, require_same_scope
-from serve_apps.http.auth.permissions import BUILD
-from serve_apps.http.fields import RequestBody
+from serve_apps.http.auth.permissions import ADMINISTER, BUILD
+from serve_apps.http.deps import AppDependencies
+from serve_apps.http.fields import Limit, RequestBody, Text
 
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
@@ -40,3 +48,73 @@ async def document_uploaded(body: DocumentUploadedBody, me: Me, parts: Its, resp
     response.status_code = 202 if taken.status == "queued" else 200
     job = None if taken.job is None else UUID(taken.job)
     return EventTaken(event_id=taken.event, document_id=taken.document, job_id=job, status=taken.status)
+
+
+class EventLetterShape(BaseModel):
+    """An event of the stream that was not taken: why, and since when; `said` is some of what it says of itself."""
+
+    id: str
+    state: Literal["waiting", "dead"]
+    since: datetime
+    why: str
+    said: dict[str, str]
+
+
+class EventLetters(BaseModel):
+    """Events that wait or were given up, the newest first, and how many there are of both."""
+
+    items: list[EventLetterShape]
+    waiting: int
+    dead: int
+
+
+class RetryOrder(RequestBody):
+    """The dead letter that is to be tried again; all of them where none is named."""
+
+    id: Annotated[Text | None, Field(max_length=50)] = None
+
+
+class RetryStarted(BaseModel):
+    """So many events are tried again."""
+
+    retried: int
+
+
+@router.get("/api/events/document-uploaded", dependencies=[ADMINISTER])
+async def event_letters(
+    me: Me, parts: Its, state: Literal["waiting", "dead"] = "waiting", limit: Limit = 100
+) -> EventLetters:
+    """Events of the stream that wait, or were given up, with the reason; those of another workspace are not told."""
+    if not await _is_theirs(parts, me):
+        return EventLetters(items=[], waiting=0, dead=0)
+    async with _reached():
+        found = await parts.event_stream.letters.newest(state, limit)
+        waiting, dead = await parts.event_stream.letters.counts()
+    return EventLetters(items=[EventLetterShape(**asdict(one)) for one in found], waiting=waiting, dead=dead)
+
+
+@router.post("/api/events/document-uploaded/retry", status_code=202, dependencies=[ADMINISTER])
+async def retry_events(body: RetryOrder, me: Me, parts: Its) -> RetryStarted:
+    """Send dead letters into the stream again: one, or all. An event that was taken meanwhile leads to nothing new."""
+    theirs = await _is_theirs(parts, me)
+    if body.id is not None and not theirs:
+        raise NotFound(f"dead letter {body.id}")
+    async with _reached():
+        count = await parts.event_stream.letters.retry(body.id) if theirs else 0
+    async with parts.audited(me, "event.retry", body.id or "all", {"retried": count}):
+        pass
+    return RetryStarted(retried=count)
+
+
+async def _is_theirs(parts: AppDependencies, me: WorkspaceMember) -> bool:
+    """Whether the stream's documents go to this workspace."""
+    return await parts.event_stream.workspace() == me.workspace
+
+
+@asynccontextmanager
+async def _reached() -> AsyncIterator[None]:
+    """Raises Unavailable where the stream cannot be reached."""
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        raise Unavailable(f"the stream of events cannot be reached: {type(error).__name__}") from error

@@ -1,0 +1,166 @@
+"""Letters of a stream of uploaded events: what waits and why, what was given up, and giving that another try."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from redis.asyncio import Redis
+
+from cluster.basics.errors import NotFound
+from configs.sections_events import EventStreamSettings
+
+DEAD: Final = ":dead"
+WAITING: Final = ":waiting"  # a hash of entries by id: since when each waits, and for what
+BATCH: Final = 100
+MOST_TEXT: Final = 300  # characters of what others wrote, of each name
+NAMES: Final = ("event_id", "job_id", "document_key", "name", "user_id")
+_ADDED: Final = (b"dead_id", b"dead_why")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEntry:
+    """An entry that this consumer has now; `tries` is how often it was handed out, this time too."""
+
+    id: bytes
+    fields: Mapping[bytes, bytes]
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventLetter:
+    """An event that was not taken: since when it waits or is dead, and why; `said`: some of what it says of itself."""
+
+    id: str
+    state: Literal["waiting", "dead"]
+    since: datetime
+    why: str
+    said: Mapping[str, str]
+
+
+class UploadedEventLetters:
+    """Where entries are that could not be taken at once; without a stream there are none."""
+
+    def __init__(self, redis: Redis, settings: EventStreamSettings, clock: Callable[[], float] = time.time) -> None:
+        """`clock`: seconds since the epoch."""
+        self._redis: Any = redis  # its answers have the types of another client too
+        self._settings, self._clock = settings, clock
+        self._stream, self._group = settings.stream or "", settings.group
+
+    async def waits_since(self, entry: StreamEntry, cause: str, why: str) -> float:
+        """Note that an entry waits, and for what; the moment since which it waits for this."""
+        kept = await self._redis.hget(self._stream + WAITING, entry.id.decode())
+        known = {} if kept is None else json.loads(kept)
+        since = float(known["since"]) if known.get("cause") == cause else self._clock()
+        note = json.dumps({"cause": cause, "since": since, "why": why})
+        await self._redis.hset(self._stream + WAITING, entry.id.decode(), note)
+        return since
+
+    async def end(self, entry: StreamEntry) -> None:
+        """It was taken."""
+        async with self._redis.pipeline(transaction=True) as together:
+            self._end(together, entry)
+            await together.execute()
+
+    async def bury(self, entry: StreamEntry, why: str) -> None:
+        """To the dead letters, and out of what waits, in one step."""
+        fields: dict[Any, Any] = {**entry.fields, b"dead_id": entry.id, b"dead_why": why.encode()}
+        async with self._redis.pipeline(transaction=True) as together:
+            together.xadd(self._stream + DEAD, fields, maxlen=self._settings.dead_letters, approximate=True)
+            self._end(together, entry)
+            await together.execute()
+
+    def _end(self, together: Any, entry: StreamEntry) -> None:
+        together.xack(self._stream, self._group, entry.id)
+        together.hdel(self._stream + WAITING, entry.id)
+
+    async def counts(self) -> tuple[int, int]:
+        """How many wait, and how many are dead."""
+        if not self._stream:
+            return 0, 0
+        waiting = int(await self._redis.hlen(self._stream + WAITING))
+        return waiting, int(await self._redis.xlen(self._stream + DEAD))
+
+    async def newest(self, state: Literal["waiting", "dead"], most: int) -> list[EventLetter]:
+        """Some of them, the newest first."""
+        if not self._stream:
+            return []
+        if state == "dead":
+            found: Any = await self._redis.xrevrange(self._stream + DEAD, count=most)
+            return [_dead_letter(id_, fields) for id_, fields in found]
+        notes: dict[bytes, bytes] = await self._redis.hgetall(self._stream + WAITING)
+        newest = sorted(notes, key=_order, reverse=True)[:most]
+        return [await self._waiting_letter(id_, notes[id_]) for id_ in newest]
+
+    async def retry(self, letter: str | None = None) -> int:
+        """Send dead letters into the stream again, in their order: one, or all that are there now; how many.
+
+        An event that was taken meanwhile is known by its id, and leads to nothing new. Raises NotFound: there is no
+        such letter.
+        """
+        if not self._stream:
+            return 0
+        last: Any = await self._redis.xrevrange(self._stream + DEAD, count=1)
+        if letter is not None:
+            wanted: Any = await self._redis.xrange(self._stream + DEAD, letter, letter) if _is_id(letter) else []
+            if not wanted:
+                raise NotFound(f"dead letter {letter}", fix="aos events list --dead shows their ids.")
+            return await self._revive(wanted)
+        count, since = 0, "-"
+        while last:  # what dies again meanwhile comes after the last one
+            found: Any = await self._redis.xrange(self._stream + DEAD, since, last[0][0], count=BATCH)
+            if not found:
+                break
+            count += await self._revive(found)
+            since = f"({found[-1][0].decode()}"
+        return count
+
+    async def _revive(self, letters: list[tuple[bytes, dict[bytes, bytes]]]) -> int:
+        for id_, fields in letters:
+            said: dict[Any, Any] = {name: value for name, value in fields.items() if name not in _ADDED}
+            async with self._redis.pipeline(transaction=True) as together:
+                together.xadd(self._stream, said or {b"event": b""})
+                together.xdel(self._stream + DEAD, id_)
+                await together.execute()
+        return len(letters)
+
+    async def _waiting_letter(self, id_: bytes, note: bytes) -> EventLetter:
+        told = json.loads(note)
+        found: Any = await self._redis.xrange(self._stream, id_, id_)
+        since = datetime.fromtimestamp(float(told["since"]), UTC)
+        return EventLetter(id_.decode(), "waiting", since, str(told["why"]), _said(found[0][1] if found else {}))
+
+
+def _dead_letter(id_: bytes, fields: Mapping[bytes, bytes]) -> EventLetter:
+    since = datetime.fromtimestamp(_order(id_)[0] / 1000, UTC)
+    why = fields.get(b"dead_why", b"").decode("utf-8", "replace")
+    return EventLetter(id_.decode(), "dead", since, why, _said(fields))
+
+
+def _said(fields: Mapping[bytes, bytes]) -> dict[str, str]:
+    """What an event says of itself, as far as it can be read."""
+    said: Any = {name.decode("utf-8", "replace"): value.decode("utf-8", "replace") for name, value in fields.items()}
+    if "event" in said:
+        try:
+            said = json.loads(said["event"])
+        except (ValueError, RecursionError):
+            return {}
+    return dict(_some_of(said)) if isinstance(said, dict) else {}
+
+
+def _some_of(said: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in NAMES:
+        if isinstance(said.get(name), str):
+            yield name, said[name][:MOST_TEXT].encode("utf-8", "replace").decode()
+
+
+def _order(id_: bytes) -> tuple[int, int]:
+    moment, _, count = id_.decode().partition("-")
+    return int(moment), int(count or 0)
+
+
+def _is_id(text: str) -> bool:
+    moment, _, count = text.partition("-")
+    return all(part.isascii() and part.isdigit() and len(part) < 20 for part in (moment, count))
