@@ -116,7 +116,7 @@ class JobLoop:
             # A slice that is over gives up no page that a model looks at: the next would send it again, and the next.
             stopped, ended = partial(self._is_to_stop, heartbeat, over), partial(self._is_to_stop, heartbeat)
             if recipe is None:
-                turn = await self._runner.list_source(job, stopped)
+                turn = await self._runner.list_source(job, stopped, ended)
             else:
                 turn = await self._runner.turn(job, recipe, stopped, ended)
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
