@@ -343,7 +343,7 @@ async def test_a_pass_of_a_source_that_is_gone_ends(
     async with ledger.database.transaction(scope) as tx:
         await ledger.desk.cancel(tx, scope, old)
     await ledger.run(JobLane.SMALL)
-    shelf.items["a"] = SourceItem("a", "1", "a.txt")
+    shelf.put("a", "Text of a.")
     await settle(sources)
     async with ledger.database.transaction(scope) as tx:
         assert await sources.parts.starter.keep(tx, scope, source) is None
