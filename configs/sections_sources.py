@@ -12,6 +12,7 @@ class SourceSettings(Section):
 
     `allow`: addresses that are not public and that endpoints of sources may have all the same: `host`, `host:port`, or
     a network such as `10.1.0.0/16`. `most_items`: of one source; a listing with more fails, and is never cut.
+    `quiet_seconds`: a listing from which nothing more comes for so long is ended, and begun again later.
 
     `watch`: how folders are watched: `auto` asks the kernel for events and polls where a mount delivers none, `poll`
     polls everywhere, `off` leaves it to the period of each source. `watch_folders`: that one process watches at most;
@@ -23,6 +24,7 @@ class SourceSettings(Section):
 
     allow: tuple[str, ...] = ()
     most_items: int = Field(500_000, ge=1)
+    quiet_seconds: float = Field(3600.0, ge=1)
     watch: Literal["auto", "poll", "off"] = "auto"
     watch_folders: int = Field(20_000, ge=1)
     poll_seconds: float = Field(10.0, ge=0.1, le=3600)

@@ -60,7 +60,7 @@ from pipelines.documents.store.choose_store import open_blobs
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
 
-LISTED_AT_ONCE = 2  # sources: one that lists slowly keeps no other from it
+LISTED_AT_ONCE = 4  # sources: one that lists slowly keeps no other from it
 QUEUE_SECONDS = 0.5  # between two looks at who waits
 SPARE_THREADS = 8
 ROOM_SETTING = "disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)"

@@ -118,7 +118,7 @@ class IngestionRunner:
             Permanent: the job cannot be done as asked; the caller ends it with this reason.
         """
         if job.lane is JobLane.SYNC:
-            return await self.list_source(job, stopped)
+            return await self.list_source(job, stopped, ended)
         payload = dict(job.payload)
         await self._look(job)
         chunking = await self._store.workspace_chunking(job.lease.scope, self._chunk)
@@ -163,13 +163,18 @@ class IngestionRunner:
                 await syncs.close(job.lease, payload)
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
         await self._verdicts.finish(job.lease)
+        if syncs:
+            await syncs.follow(job)
         return BatchResult(units, ended=True)
 
-    async def list_source(self, job: ClaimedJob, stopped: Callable[[], bool]) -> BatchResult:
+    async def list_source(
+        self, job: ClaimedJob, stopped: Callable[[], bool], ended: Callable[[], bool] = bool
+    ) -> BatchResult:
         """A turn in the lane of syncs; see `SyncTurn`. Raises Invalid: this worker synchronises nothing."""
         if self._sync is None:
             raise Invalid("no worker here synchronises sources")
-        return await SyncTurn(self._jobs, self._sync, self._verdicts, self._read.small_pages).run(job, stopped)
+        turn = SyncTurn(self._jobs, self._sync, self._verdicts, self._read.small_pages)
+        return await turn.run(job, stopped, ended)
 
     async def _look(self, job: ClaimedJob) -> None:
         """Decide for a turn whether bulk work is held: done here in pulses, a few pages at a time."""

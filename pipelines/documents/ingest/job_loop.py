@@ -91,8 +91,9 @@ class JobLoop:
             return False
         self._held = job.lease
         send, settings = partial(self._send_heartbeat, job.lane), self._settings
+        heartbeat = Heartbeat(send, job.lease, settings.lease_seconds, settings.heartbeat_seconds)
         try:
-            async with Heartbeat(send, job.lease, settings.lease_seconds, settings.heartbeat_seconds) as heartbeat:
+            async with heartbeat:
                 await heartbeat.beat()  # whoever had the job before may have died before it could cancel it
                 await self._await_restart(job, heartbeat)
                 recipe = None if job.lane is JobLane.SYNC else await self._recipe_of_now()
@@ -100,7 +101,10 @@ class JobLoop:
         except LeaseLost as error:
             await self._note_refusal(job.lease, error)
         except Transient as error:
-            await self._back_to_the_queue(job, error)
+            if heartbeat.cancelled:  # who asked for that does not wait until what is away is back
+                await self._end_job(job, JobState.CANCELLED, None)
+            else:
+                await self._back_to_the_queue(job, error)
         except Permanent as error:
             await self._end_job(job, JobState.FAILED, f"{error} {error.hint}".strip())
         finally:
@@ -116,7 +120,7 @@ class JobLoop:
             # A slice that is over gives up no page that a model looks at: the next would send it again, and the next.
             stopped, ended = partial(self._is_to_stop, heartbeat, over), partial(self._is_to_stop, heartbeat)
             if recipe is None:
-                turn = await self._runner.list_source(job, stopped)
+                turn = await self._runner.list_source(job, stopped, ended)
             else:
                 turn = await self._runner.turn(job, recipe, stopped, ended)
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))

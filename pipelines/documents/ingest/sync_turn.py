@@ -15,11 +15,13 @@ class SyncTurn:
         """`small_units`: with more to fetch a sync goes on among bulk work, else among uploads."""
         self._jobs, self._sync, self._verdicts, self._small_units = jobs, sync, verdicts, small_units
 
-    async def run(self, job: ClaimedJob, stopped: Callable[[], bool]) -> BatchResult:
-        """A bounded piece of the job. Raises LeaseLost, SyncCutOff, SourceRefused, SourceInvalid."""
+    async def run(self, job: ClaimedJob, stopped: Callable[[], bool], ended: Callable[[], bool]) -> BatchResult:
+        """A piece of the job, bounded by `stopped` but for the listing, which goes on until its worker has `ended`: it
+        would begin anew each time. Raises LeaseLost, SyncCutOff, SourceRefused, SourceInvalid."""
         payload = dict(job.payload)
         if not job.planned:
-            found = await self._sync.plan(job)
+            if (found := await self._sync.plan(job, ended)) is None:
+                return BatchResult(0, ended=False)
             async with self._jobs.writing(job.lease) as tx:
                 await self._jobs.planned(tx, job.lease, found)
             payload |= found
@@ -31,4 +33,5 @@ class SyncTurn:
             return BatchResult(units, ended=False, moved=True)
         await self._sync.close(job.lease, payload)
         await self._verdicts.finish(job.lease)
+        await self._sync.follow(job)
         return BatchResult(units, ended=True)

@@ -8,7 +8,7 @@ from typing import Final
 
 import psycopg
 
-from cluster.basics.errors import AosError, NotFound
+from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Database, Row
 from pipelines.documents.sync.source_store import SourceStore
@@ -55,7 +55,7 @@ class SourceClock:
             await self._hide(_scope_of(row), row["id"])
         due = await self._store.due(self._clock(), AT_ONCE)
         for row in due:
-            await self._start(_scope_of(row), row["id"])
+            await self._start_due(_scope_of(row), row["id"])
         return len(stale) + len(due)
 
     async def _tick_on(self) -> None:
@@ -66,12 +66,18 @@ class SourceClock:
                 log.warning("sources: %s: %s", type(error).__name__, error)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _start(self, scope: Scope, source: str) -> None:
+    async def _start_due(self, scope: Scope, source: str) -> None:
+        """Start its sync and say when the next is due, both or neither."""
+        now = self._clock()
         try:
             async with self._db.transaction(scope) as tx:
-                await self._starter.sync(tx, scope, source)
-        except NotFound:  # it was removed meanwhile
-            log.info("source %s is gone", source)
+                if not await self._store.take_due(tx, scope, source, now):  # another process was faster
+                    return
+                job = await self._starter.sync(tx, scope, source)
+                # A listing that is under way may have passed what has changed since.
+                await self._store.set_next(tx, scope, source, now, None if job.fresh else LOOK_SECONDS)
+        except AosError as error:  # others are due, too
+            log.warning("source %s: %s: %s", source, type(error).__name__, error)
 
     async def _hide(self, scope: Scope, source: str) -> None:
         """Batch by batch; it counts as hidden once all are, so that one that is cut off begins again."""

@@ -110,10 +110,13 @@ class SourceStore(SqlStore, queries="source_store.sql"):
             raise NotFound(f"source {source}")
         return rows[0]
 
-    async def remove_if_empty(self, tx: Transaction, scope: Scope, source: str) -> None:
-        """End of a removal with all documents: a source of which something is held stays, with the reason."""
+    async def remove_if_empty(self, tx: Transaction, scope: Scope, source: str, *, gone_only: bool = False) -> None:
+        """End of a removal with all documents: a source of which something is held stays, with the reason.
+
+        `gone_only`: with those alone that had left it; the others stay.
+        """
         named = {"source": source, "workspace": scope.workspace}
-        left = int((await tx.only(self._sql["count_left"], **named))["total"])
+        left = int((await tx.only(self._sql["count_gone" if gone_only else "count_left"], **named))["total"])
         if not left:
             await tx.run(self._sql["remove"], **named)
             return
@@ -133,9 +136,13 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         named = {"workspace": scope.workspace, "source": source}
         return await tx.required(f"source {source}", self._sql["lock"], **named)
 
-    async def set_job(self, tx: Transaction, scope: Scope, source: str, job: str) -> None:
-        """The sync that counts from now on: an older one that is resumed changes nothing."""
-        await tx.run(self._sql["set_job"], source=source, workspace=scope.workspace, job=job)
+    async def set_job(self, tx: Transaction, scope: Scope, source: str, job: str, *, whole: bool = True) -> None:
+        """The sync that counts from now on: an older one that is resumed changes nothing. A dry run is not `whole`."""
+        await tx.run(self._sql["set_job"], source=source, workspace=scope.workspace, job=job, whole=whole)
+
+    async def set_pass(self, tx: Transaction, scope: Scope, source: str, job: str) -> None:
+        """The rights pass that counts from now on."""
+        await tx.run(self._sql["set_pass"], source=source, workspace=scope.workspace, job=job)
 
     async def disable(self, tx: Transaction, scope: Scope, source: str) -> None:
         """No sync begins by itself any more."""
@@ -204,16 +211,16 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         await tx.run(self._sql["drop_units"], job=job, workspace=scope.workspace)
 
     async def set_waiting(
-        self, tx: Transaction, scope: Scope, source: str, plan: SyncPlan, told: Mapping[str, Any]
+        self, tx: Transaction, scope: Scope, source: str, plan: SyncPlan, told: Mapping[str, Any], *, whole: bool = True
     ) -> None:
-        """Keep what a plan came to, and which removals wait for a person."""
+        """Keep what a plan came to, and which removals wait for a person; of one that is not `whole` only those."""
         named = {"source": source, "workspace": scope.workspace}
         waiting = None
         if plan.waiting:
             paths = sorted(one.path for one in plan.waiting)[:SAMPLE]
             waiting = {"reason": plan.reason, "removals": len(plan.waiting), "paths": paths, "job": told["job"]}
         await tx.run(self._sql["await"], **named, items=[one.id for one in plan.waiting])
-        values = {"waiting": None if waiting is None else Jsonb(waiting), "plan": Jsonb(dict(told))}
+        values = {"waiting": None if waiting is None else Jsonb(waiting), "plan": Jsonb(dict(told)) if whole else None}
         await tx.run(self._sql["set_waiting"], **named, **values)
 
     async def set_last_plan(self, tx: Transaction, scope: Scope, source: str, told: Mapping[str, Any]) -> None:
@@ -250,10 +257,31 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         """All items, for a source that is removed with its documents."""
         return await self._db.read(scope, self._sql["every_item"], source=source, workspace=scope.workspace)
 
+    async def gone_items(self, scope: Scope, source: str) -> list[Row]:
+        """Items that left, for a source that is removed while its other documents stay."""
+        return await self._db.read(scope, self._sql["gone_items"], source=source, workspace=scope.workspace)
+
+    async def count_gone(self, tx: Transaction, scope: Scope, source: str) -> int:
+        """How many those are."""
+        row = await tx.only(self._sql["count_gone"], source=source, workspace=scope.workspace)
+        return int(row["total"])
+
     async def due(self, now: datetime, most: int) -> list[Row]:
-        """Sources whose sync is due, as ids, each claimed once."""
+        """Sources whose sync is due, as ids."""
         async with self._db.transaction() as tx:
             return await tx.all(self._sql["due"], now=now, most=most)
+
+    async def take_due(self, tx: Transaction, scope: Scope, source: str, now: datetime) -> bool:
+        """Whether its sync is due still; nobody else starts it until the transaction ends."""
+        named = {"source": source, "workspace": scope.workspace, "now": now}
+        return await tx.one(self._sql["take_due"], **named) is not None
+
+    async def set_next(
+        self, tx: Transaction, scope: Scope, source: str, now: datetime, within: float | None = None
+    ) -> None:
+        """Its next sync is due after its period, or `within` so many seconds."""
+        named = {"source": source, "workspace": scope.workspace, "now": now}
+        await tx.run(self._sql["set_next"], **named, within=within)
 
     async def stale(self, now: datetime, most: int) -> list[Row]:
         """Sources whose rights nobody has confirmed for too long, as ids."""

@@ -39,14 +39,24 @@ from sources s where s.workspace_id = %(workspace)s and s.kind = %(kind)s order 
 -- lock_paths: Paths of a workspace are registered one after another.
 select pg_advisory_xact_lock(hashtextextended('aos.registered_paths.' || %(workspace)s, 0));
 
--- lock: A source, until the transaction ends.
-select s.id::text, s.name, s.job_id::text, s.waiting, s.enabled, s.has_rights,
-       coalesce(j.state in ('queued', 'running'), false) as busy, clock_timestamp() as now
+-- lock: A source, until the transaction ends, with the job that is at work for it: its newest sync, or a pass beside that or
+-- after it. `reads`: that sync has listed, and reads what it has found; `tries`: it is a dry run.
+select s.id::text, s.name, case when w.syncs or not w.passes then s.job_id else s.rights_job_id end::text as job_id,
+       s.rights_job_id::text, s.waiting, s.enabled, s.has_rights, w.syncs or w.passes as busy, w.syncs, w.passes,
+       coalesce(j.phase = 'run' and j.lane <> 'sync' and not j.payload ? 'remove', false) as reads,
+       coalesce((j.payload->>'dry_run')::boolean, false) as tries, clock_timestamp() as now
 from sources s left join jobs j on j.id = s.job_id and j.workspace_id = s.workspace_id
+left join jobs r on r.id = s.rights_job_id and r.workspace_id = s.workspace_id
+cross join lateral (select coalesce(j.state in ('queued', 'running'), false) as syncs,
+                           coalesce(r.state in ('queued', 'running'), false) as passes) w
 where s.workspace_id = %(workspace)s and (s.id::text = %(source)s or s.name = %(source)s) for update of s;
 
--- set_job: The sync that counts from now on.
-update sources set job_id = %(job)s where id = %(source)s and workspace_id = %(workspace)s;
+-- set_job: The sync that counts from now on. One that is whole reads what passes have only seen; a dry run reads nothing.
+update sources set job_id = %(job)s, rights_job_id = case when %(whole)s then null else rights_job_id end
+where id = %(source)s and workspace_id = %(workspace)s;
+
+-- set_pass: The pass that counts from now on.
+update sources set rights_job_id = %(job)s where id = %(source)s and workspace_id = %(workspace)s;
 
 -- disable: No sync begins by itself any more.
 update sources set enabled = false, next_at = null where id = %(source)s and workspace_id = %(workspace)s;
@@ -136,7 +146,8 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s
   and (i.item_id = any(%(items)s) or i.awaiting_since is not null);
 
 -- set_waiting: What a person is to be shown of them.
-update sources set waiting = %(waiting)s, last_plan = %(plan)s where id = %(source)s and workspace_id = %(workspace)s;
+update sources set waiting = %(waiting)s, last_plan = coalesce(%(plan)s::jsonb, last_plan)
+where id = %(source)s and workspace_id = %(workspace)s;
 
 -- set_last_plan: What a dry run came to.
 update sources set last_plan = %(plan)s where id = %(source)s and workspace_id = %(workspace)s;
@@ -159,8 +170,9 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id 
 select i.item_id, i.document_id from source_items i
 where i.source_id = %(source)s and i.workspace_id = %(workspace)s order by i.item_id;
 
--- is_current: A row where no newer sync of the source was started; it is locked until the transaction ends.
-select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and s.job_id = %(job)s for share;
+-- is_current: A row where no newer sync or pass of the source was started; it is locked until the transaction ends.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s
+and %(job)s in (s.job_id, s.rights_job_id) for share;
 
 -- hold_documents: Documents of the source that are there, locked, so that nobody deletes them meanwhile.
 select d.id, d.origin from documents d
@@ -251,14 +263,30 @@ for update;
 -- close: A sync was done to its end; `listed_at` is when its listing began, null where that was not whole. Documents that
 -- were hidden after it are so still, and are shown by the next, which is due at once.
 update sources set cursor = %(cursor)s, last_error = %(error)s,
-    last_success_at = coalesce(%(listed_at)s::timestamptz, last_success_at),
+    last_success_at = greatest(%(listed_at)s::timestamptz, last_success_at),
     hidden_at = case when %(listed_at)s::timestamptz is null or hidden_at > %(listed_at)s::timestamptz then hidden_at end,
     next_at = case when hidden_at > %(listed_at)s::timestamptz and enabled and every_minutes is not null
               then clock_timestamp() else next_at end
 where id = %(source)s and workspace_id = %(workspace)s;
 
--- due: Sources whose sync is due, across tenants; each is claimed once.
-select id::text, tenant_id::text, workspace_id::text from claim_due_sources(%(now)s, %(most)s);
+-- due: Sources whose sync is due, across tenants.
+select id::text, tenant_id::text, workspace_id::text from due_sources(%(now)s, %(most)s);
+
+-- take_due: A source, locked, if its sync is due still.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s and is_source_due(s, %(now)s)
+for update of s;
+
+-- set_next: When its next sync is due: after its period, or sooner where `within` says so.
+update sources set next_at = %(now)s + least(make_interval(mins => every_minutes), make_interval(secs => %(within)s))
+where id = %(source)s and workspace_id = %(workspace)s and enabled and every_minutes is not null;
+
+-- gone_items: Those of a source that left it.
+select i.item_id, i.document_id from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is not null order by i.item_id;
+
+-- count_gone: How many that are.
+select count(*) as total from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is not null;
 
 -- stale: Sources whose rights nobody has confirmed for too long, across tenants.
 select id::text, tenant_id::text, workspace_id::text from stale_sources(%(now)s, %(most)s);

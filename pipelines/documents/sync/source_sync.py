@@ -2,8 +2,8 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,11 @@ from pipelines.documents.document import Failure, FailureReason, document_id, fi
 from pipelines.documents.sources.source_port import ItemGone, Source, SourceAway, SourceItem, SourceRefused
 from pipelines.documents.store.blobs import BlobStore, Location, location_of
 from pipelines.documents.store.page_codec import failure_to_json
+from pipelines.documents.sync.listing_watch import closing_pages
+from pipelines.documents.sync.rights_pass import AMEND, RightsPasses
 from pipelines.documents.sync.source_opener import SourceOpener
 from pipelines.documents.sync.source_store import SourceDefinition, SourceStore
+from pipelines.documents.sync.start_sync import RIGHTS_ONLY, SyncStarter
 from pipelines.documents.sync.sync_planner import SyncPlanner, describe_error
 from pipelines.documents.sync.sync_units import ALTER, ERASE, FETCH, LEAVE, filename_of, item_from_json
 from pipelines.documents.sync.synced_documents import SyncedDocuments
@@ -53,6 +56,7 @@ class SourceSync:
         jobs: JobLedger,
         store: SourceStore,
         documents: SyncedDocuments,
+        passes: RightsPasses,
         opener: SourceOpener,
         planner: SyncPlanner,
         blobs: BlobStore,
@@ -61,12 +65,13 @@ class SourceSync:
     ) -> None:
         """Collaborators are injected; `survey_stage` is where fetched files go on."""
         self._jobs, self._store, self._documents, self._opener = jobs, store, documents, opener
+        self._passes = passes
         self._planner, self._blobs, self._limits, self._survey = planner, blobs, limits, survey_stage
 
-    async def plan(self, job: ClaimedJob) -> Mapping[str, Any]:
+    async def plan(self, job: ClaimedJob, ended: Callable[[], bool] = bool) -> Mapping[str, Any] | None:
         """See `SyncPlanner.plan`. Raises SyncCutOff: the source is away."""
         try:
-            return await self._planner.plan(job)
+            return await self._planner.plan(job, ended)
         except SourceAway as error:
             raise SyncCutOff(error.detail) from error
 
@@ -96,7 +101,8 @@ class SourceSync:
 
     async def _apply(self, lease: JobLease, source: SourceDefinition, stopped: Callable[[], bool]) -> int:
         done = 0
-        for stage, act in ((ALTER, self._alter), (LEAVE, self._leave), (ERASE, self._erase)):
+        stages = ((AMEND, self._amend), (ALTER, self._alter), (LEAVE, self._leave), (ERASE, self._erase))
+        for stage, act in stages:
             while not stopped() and (units := await self._jobs.pending(lease, stage, ROWS_A_WRITE)):
                 await act(lease, source, units)
                 done += len(units)
@@ -109,22 +115,38 @@ class SourceSync:
             if payload.get("dry_run") or not await self._documents.is_current(tx, lease.scope, source, lease.job):
                 return
             if payload.get("remove"):
-                await self._store.remove_if_empty(tx, lease.scope, source)
+                await self._store.remove_if_empty(tx, lease.scope, source, gone_only=bool(payload.get("keep")))
                 return
             listed_at, faults = payload.get("listed_at"), payload["plan"]["samples"].get("faults")
             error = None if not faults else {"code": "incomplete", "detail": faults[0], "at": payload["plan"]["at"]}
+            if payload.get(RIGHTS_ONLY):
+                await self._passes.confirm(tx, lease, source, listed_at, error)
+                return
             cursor = payload.get("cursor")
             await self._store.close(tx, lease.scope, source, cursor=cursor, listed_at=listed_at, error=error)
+
+    async def follow(self, job: ClaimedJob) -> None:
+        """The job has ended: what passes saw while it was under way is read now. See `SyncStarter.follow`."""
+        starter = SyncStarter(self._jobs, self._store)
+        await self._passes.follow(job.lease.scope, str(job.payload["source"]), starter)
 
     async def _pass_over_all(self, lease: JobLease) -> int:
         """The source was removed while its job waited."""
         done = 0
-        for stage in (ALTER, LEAVE, ERASE, FETCH):
+        for stage in (AMEND, ALTER, LEAVE, ERASE, FETCH):
             while units := await self._jobs.pending(lease, stage, ROWS_A_WRITE):
                 async with self._jobs.writing(lease) as tx:
                     await self._jobs.settle(tx, lease, stage, _settled(units, UnitStatus.UNCHANGED))
                 done += len(units)
         return done
+
+    async def _amend(self, lease: JobLease, source: SourceDefinition, units: Sequence[WorkUnit]) -> None:
+        async with self._jobs.writing(lease) as tx:
+            done: Collection[str] = ()
+            if await self._documents.is_current(tx, lease.scope, source.id, lease.job):
+                done = await self._passes.amend(tx, lease.scope, source, units)
+            settled = [UnitOutcome(u.key, UnitStatus.DONE if u.key in done else UnitStatus.UNCHANGED) for u in units]
+            await self._jobs.settle(tx, lease, AMEND, settled)
 
     async def _alter(self, lease: JobLease, source: SourceDefinition, units: Sequence[WorkUnit]) -> None:
         async with self._jobs.writing(lease) as tx:
@@ -218,6 +240,8 @@ class SourceSync:
     async def _fetch_item(self, lease: JobLease, source: SourceDefinition, opened: Source, unit: WorkUnit) -> None:
         item = item_from_json(unit.payload["item"])
         try:
+            if unit.payload.get("left"):  # so a pass found it
+                raise ItemGone(item.path)
             path = opened.local_path(item)
             location = location_of(path) if path else await self._keep_bytes(lease, opened, item, unit)
         except ItemGone:  # between the listing and now: the next listing tells what became of it
@@ -233,16 +257,22 @@ class SourceSync:
             return
         async with self._jobs.writing(lease) as tx:
             origin = None
-            current = await self._documents.is_current(tx, lease.scope, source.id, lease.job)
-            if current:
-                origin = await self._documents.take(tx, lease.scope, source, item, unit.payload, location)
+            spare = unit.payload["document"] is None
+            if await self._documents.is_current(tx, lease.scope, source.id, lease.job):
+                payload = await self._passes.fetch_now(tx, lease, unit.key)
+                if not payload.get("left"):
+                    # Its bytes are those of the version that was asked for, whatever a pass has seen since.
+                    now = item_from_json(payload["item"])
+                    item = replace(now, version=item.version, fingerprint=item.fingerprint)
+                    origin = await self._documents.take(tx, lease.scope, source, item, payload, location)
+                spare = not await self._passes.is_used(tx, lease.scope, unit.payload["document"], location)
             status = UnitStatus.UNCHANGED if origin is None else UnitStatus.DONE
             await self._jobs.settle(tx, lease, FETCH, _settled([unit], status))
             if origin is not None:
                 file = {"origin": origin, "filename": filename_of(item), "location": location}
                 await self._jobs.expect(tx, lease, self._survey, [WorkUnit(origin, origin, payload=file)])
-        # A newer sync may have the same bytes of a document that is there; of one that is not, nobody has them.
-        if origin is None and (current or unit.payload["document"] is None):
+        # A document that is there may have the same bytes, also by a newer sync; of one that is not, nobody has them.
+        if origin is None and spare:
             await asyncio.to_thread(self._blobs.delete, location)
 
     async def _keep_bytes(self, lease: JobLease, opened: Source, item: SourceItem, unit: WorkUnit) -> Location:
@@ -281,17 +311,23 @@ class SourceSync:
     async def _miss(self, lease: JobLease, source: SourceDefinition, unit: WorkUnit, why: Failure) -> None:
         failure = failure_to_json(why) or {}
         async with self._jobs.writing(lease) as tx:
+            outcome = UnitOutcome(unit.key, UnitStatus.FAILED, failure)
             if await self._documents.is_current(tx, lease.scope, source.id, lease.job):
-                item = item_from_json(unit.payload["item"])
-                await self._documents.miss(tx, lease.scope, source.id, item, failure)
-            await self._jobs.settle(tx, lease, FETCH, [UnitOutcome(unit.key, UnitStatus.FAILED, failure)])
+                payload = await self._passes.fetch_now(tx, lease, unit.key)
+                if payload.get("left"):
+                    outcome = UnitOutcome(unit.key, UnitStatus.UNCHANGED)
+                else:
+                    item = item_from_json(payload["item"])
+                    await self._documents.miss(tx, lease.scope, source.id, item, failure)
+            await self._jobs.settle(tx, lease, FETCH, [outcome])
 
 
 async def _answers(opened: Source, cursor: str | None) -> bool:
     """Whether the source still lists anything: then what it does not give is the item's fault."""
     try:
-        async for _ in opened.list_changes(cursor):
-            break
+        async with closing_pages(opened, cursor) as pages:
+            async for _ in pages:
+                break
     except SourceAway:
         return False
     return True

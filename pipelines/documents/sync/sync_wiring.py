@@ -10,10 +10,11 @@ from configs.sections import ReadSettings, Settings
 from configs.sections_sources import SourceSettings
 from pipelines.documents.sources.source_port import SourceBounds
 from pipelines.documents.store.blobs import BlobStore
+from pipelines.documents.sync.rights_pass import RightsPasses
 from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
 from pipelines.documents.sync.source_store import SourceStore
 from pipelines.documents.sync.source_sync import FetchLimits, SourceSync
-from pipelines.documents.sync.sync_planner import SyncPlanner
+from pipelines.documents.sync.sync_planner import ListingBounds, SyncPlanner
 from pipelines.documents.sync.synced_documents import SyncedDocuments
 
 _SURVEY: Final = "survey"  # where what was fetched goes on, see `pipelines.documents.ingest.job_plan`
@@ -43,6 +44,7 @@ def build_sync(
 ) -> SourceSync:
     """The same with an opener and a ledger that are there."""
     store = SourceStore(database)
-    planner = SyncPlanner(jobs, store, opener, lambda: datetime.now(UTC), sources.most_items)
     limits, documents = FetchLimits(read.max_file_bytes), SyncedDocuments(database)
-    return SourceSync(jobs, store, documents, opener, planner, blobs, limits, _SURVEY)
+    passes, bounds = RightsPasses(database, documents), ListingBounds(sources.most_items, sources.quiet_seconds)
+    planner = SyncPlanner(jobs, store, passes, opener, lambda: datetime.now(UTC), bounds)
+    return SourceSync(jobs, store, documents, passes, opener, planner, blobs, limits, _SURVEY)

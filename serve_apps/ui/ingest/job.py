@@ -30,6 +30,7 @@ ENDED: Final = frozenset({"completed", "partial", "failed", "cancelled"})
 COUNTABLE: Final = 20_000  # pages up to which engines are counted while a job runs
 A_PAGE: Final = 25
 STAGES: Final = {
+    "amend": ("Rights of files to come", "files"),
     "alter": ("Names and readers", "documents"),
     "leave": ("Leave search", "documents"),
     "erase": ("Erase", "documents"),

@@ -148,7 +148,8 @@ async def _remove(api: SessionApi, values: Values) -> ActResult:
     name, to = tag("strong", values.get("name", "It")), page_query("sources")
     if done["job_id"] is None:
         return act_done(name, " is removed; its documents stay.", to=to)
-    return act_done(name, " is deleted with its documents: ", _job_link(done["job_id"]), to=to)
+    what = "its documents" if how == "delete" else "those that had left it; its other documents stay"
+    return act_done(name, f" is deleted with {what}: ", _job_link(done["job_id"]), to=to)
 
 
 def _removals(values: Values) -> dict[str, int]:

@@ -159,7 +159,8 @@ def remove_source(
     params = {"documents": "delete" if delete_documents else "keep"}
     gone = context.obj.api.request("DELETE", f"{PATH}/{find_source(context.obj, source)}", params=params)
     job = gone["job_id"]
-    context.obj.plain(gone, as_json, f"Job {job} deletes {source} and its documents." if job else f"{source} is gone.")
+    what = "its documents" if delete_documents else "the documents that had left it; the others stay"
+    context.obj.plain(gone, as_json, f"Job {job} deletes {source} and {what}." if job else f"{source} is gone.")
 
 
 def find_source(session: CommandSession, source: str) -> str:

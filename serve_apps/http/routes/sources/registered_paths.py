@@ -67,7 +67,7 @@ async def registered_paths(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 10
 async def remove_registered_path(
     source_id: UUID, me: Me, parts: Its, response: Response, documents: WhatBecomes = "keep"
 ) -> Removed:
-    """Follow a folder no longer. Its documents stay, or are deleted by a job (202)."""
+    """Follow a folder no longer. Its documents stay, or are deleted by a job (202), as those are that had left it."""
     row = await parts.sources.store.show(me.scope, str(source_id))
     if row["kind"] != FOLDER:
         raise NotFound(f"registered path {source_id}")

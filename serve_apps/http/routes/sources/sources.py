@@ -109,7 +109,11 @@ async def sync_source(
     parts: Its,
     dry_run: Annotated[bool, Query(description="Only say what a sync would do: `last_plan`.")] = False,
 ) -> Started:
-    """Synchronise it now: a job. While one is under way that one is the answer, and `fresh` is false."""
+    """Synchronise it now: a job. While one is under way that one is the answer, and `fresh` is false.
+
+    While one reads what it has listed, the job is a pass that lists once more, and writes at once who may see what and
+    what is gone; a whole sync follows.
+    """
 
     async def start(tx: Transaction) -> EnqueuedJob:
         return await parts.sources.starter.sync(tx, me.scope, str(source_id), dry_run=dry_run)
@@ -135,6 +139,8 @@ async def remove_source(
     source_id: UUID, me: Me, parts: Its, response: Response, documents: WhatBecomes = "keep"
 ) -> Removed:
     """Remove a source. Its documents stay, or are deleted by a job (202), but for those that a legal hold keeps.
+
+    Documents that had left the source are hidden from everybody, and do not stay: then `keep` is a job, too.
 
     409 for `keep` where the source says who may see its documents: nobody would confirm that any more.
     """

@@ -44,7 +44,7 @@ async def remove(
     response: Response,
     documents: Literal["keep", "delete"],
 ) -> Removed:
-    """Remove a source; its documents stay, or a job deletes them (202)."""
+    """Remove a source; its documents stay, or a job deletes them (202): all, or those alone that had left it."""
     if documents == "delete":
 
         async def start(tx: Transaction) -> EnqueuedJob:
@@ -54,5 +54,10 @@ async def remove(
         job = await start_sync(parts, me, action, source_id, start, {"documents": documents})
         return Removed(status="removing", job_id=job.job_id)
     async with parts.audited(me, action, source_id, {"documents": documents}) as tx:
-        await parts.sources.starter.keep(tx, me.scope, source_id)
-    return Removed(status="removed", job_id=None)
+        left = await parts.sources.starter.keep(tx, me.scope, source_id)
+        if left is not None:
+            await parts.limits.require_job(tx, caller_of(me), added=1)
+    if left is None:
+        return Removed(status="removed", job_id=None)
+    response.status_code = 202
+    return Removed(status="removing", job_id=UUID(left.job))
