@@ -162,10 +162,13 @@ class IngestionRunner:
             if syncs:
                 await syncs.close(job.lease, payload)
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
+        await self._finish(job, syncs)
+        return BatchResult(units, ended=True)
+
+    async def _finish(self, job: ClaimedJob, syncs: SourceSync | None) -> None:
         await self._verdicts.finish(job.lease)
         if syncs:
             await syncs.follow(job)
-        return BatchResult(units, ended=True)
 
     async def list_source(
         self, job: ClaimedJob, stopped: Callable[[], bool], ended: Callable[[], bool] = bool
