@@ -165,6 +165,30 @@ async def test_bytes_that_are_on_their_way_come_with_the_rights_of_the_pass_or_n
     assert len(blobs) == kept["n"], "no bytes are left that nobody has"
 
 
+async def test_what_changes_while_its_bytes_come_is_read_again(
+    guarded: SyncBench, ledger: Bench, shelf: LongShelf, ann: ItemRights
+) -> None:
+    """A pass has seen the newer version; the bytes that came are of the older one."""
+    source = await fill(guarded, shelf, ann)
+    shelf.put("a", "Text of a, the second.", rights=ann)
+    await list_only(guarded, source)
+
+    async def meanwhile(id_: str) -> None:
+        shelf.during = nothing
+        shelf.put("a", "Text of a, the third.", rights=EVE)
+        await run_pass(guarded, source)
+
+    shelf.during = meanwhile
+    await ledger.run(JobLane.SMALL)
+    assert shelf.read.count("a") == 2 and "a" not in await seen_by(guarded, ann)
+    await settle(guarded)
+    assert shelf.read.count("a") == 3
+    assert [
+        row["version"]
+        for row in await ledger.rows(guarded.scope, "select version from source_items i where i.item_id = 'a'")
+    ] == [shelf.items["a"].version]
+
+
 @pytest.mark.parametrize("what", ["withdrawn", "gone"])
 async def test_what_is_taken_between_a_pass_listing_and_its_writing_follows_the_pass(
     guarded: SyncBench, ledger: Bench, shelf: LongShelf, ann: ItemRights, what: str

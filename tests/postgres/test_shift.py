@@ -166,6 +166,23 @@ async def test_a_scan_waits_as_long_as_the_embedder_is_away(ledger: Bench, scope
     assert (await ledger.desk.show(scope, job))["state"] == "queued" and asked == 5
 
 
+async def test_who_cancels_a_job_does_not_wait_until_what_it_needs_is_back(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 1), "agent_id": None})
+
+    async def recipe(anew: bool) -> IndexRecipe:
+        if not anew:
+            return await ledger.recipe()
+        async with ledger.database.transaction(scope) as tx:
+            await ledger.desk.cancel(tx, scope, job)
+        await asyncio.sleep(3 * FAST.heartbeat_seconds)
+        raise Unavailable("away")
+
+    await JobLoop(ledger.jobs, ledger.runner(), recipe, FAST, "w").once(JobLane.BULK)
+    assert (await ledger.desk.show(scope, job))["state"] == "cancelled"
+
+
 async def test_a_worker_that_must_go_gives_its_job_back_at_once(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     """It is in the middle of something long: the next one neither waits for the lease nor takes it for a crash."""
     ledger.reader = SlowReader()
