@@ -65,6 +65,11 @@ async def test_a_folder_or_file_that_was_swapped_for_a_link_out_of_the_root_is_n
     (root / "c.txt").unlink()
     (root / "c.txt").write_text("again")
     assert await read(root, items["in.txt"]) == b"again"
+    root.rename(tmp_path / "gone")
+    root.symlink_to(outside)
+    (outside / "c.txt").write_text("of somebody else")
+    with pytest.raises(ItemGone):
+        await read(root, items["c.txt"])
 
 
 async def test_a_rename_keeps_version_and_fingerprint_and_a_change_neither(tmp_path: Path) -> None:

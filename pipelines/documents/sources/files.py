@@ -112,12 +112,14 @@ def confine_path(base: Path, path: str) -> Path:
 def open_within(base: Path, path: Path) -> BinaryIO:
     """The regular file below `base`, judged by what was opened: links may have been swapped since it was listed.
 
+    `base` is a resolved path, which is not followed anew: it may have been swapped, too.
+
     Raises Forbidden: it leads out of `base`, or is a pipe or a device; OSError.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not wait for a writer
     try:
-        opened = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not opened.is_relative_to(base.resolve()):
+        opened = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not opened.is_relative_to(base):
             raise Forbidden("the path lies outside the permitted folder")
         return os.fdopen(descriptor, "rb")
     except BaseException:
