@@ -9,8 +9,7 @@ from pipelines.documents.sync.source_opener import EndpointRefused
 
 
 @pytest.mark.parametrize(
-    ("raised", "told"),
-    [(EndpointRefused("not there"), SourceRefused), (Unavailable("no address"), SourceAway)],
+    ("raised", "told"), [(EndpointRefused("not there"), SourceRefused), (Unavailable("no address"), SourceAway)]
 )
 async def test_a_place_that_may_not_or_cannot_be_reached_is_the_items_fault(
     raised: Exception, told: type[Permanent | Transient]

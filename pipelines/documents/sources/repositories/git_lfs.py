@@ -10,13 +10,7 @@ from typing import Final
 import httpx
 
 from cluster.basics.errors import Forbidden, Unavailable
-from pipelines.documents.sources.checked_http import (
-    CONNECTION,
-    CheckedHost,
-    check_host_of,
-    network_fault,
-    tls_context,
-)
+from pipelines.documents.sources.checked_http import CONNECTION, CheckedHost, check_host_of, network_fault, tls_context
 from pipelines.documents.sources.repositories.git_fetch import classify_http_error
 from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
 
