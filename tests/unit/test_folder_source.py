@@ -43,6 +43,35 @@ async def test_every_file_is_an_item_by_its_path_below_the_folder(tmp_path: Path
     assert FolderSource(tmp_path).local_path(items["\\xff.txt"]) == tmp_path / odd
 
 
+async def test_a_folder_or_file_that_was_swapped_for_a_link_out_of_the_root_is_not_read(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "a", outside):
+        folder.mkdir(parents=True)
+        (folder / "b.txt").write_text(folder.name)
+    (root / "c.txt").write_text("c")
+    (root / "in.txt").symlink_to("c.txt")
+    items = await by_path(root)
+    (root / "a").rename(root / "was")
+    (root / "a").symlink_to(outside)
+    (root / "c.txt").unlink()
+    (root / "c.txt").symlink_to(outside / "b.txt")
+    for path in ("a/b.txt", "c.txt", "in.txt"):
+        with pytest.raises(ItemGone):
+            await read(root, items[path])
+    (root / "c.txt").unlink()
+    os.mkfifo(root / "c.txt")
+    with pytest.raises(ItemGone):
+        await read(root, items["c.txt"])
+    (root / "c.txt").unlink()
+    (root / "c.txt").write_text("again")
+    assert await read(root, items["in.txt"]) == b"again"
+    root.rename(tmp_path / "gone")
+    root.symlink_to(outside)
+    (outside / "c.txt").write_text("of somebody else")
+    with pytest.raises(ItemGone):
+        await read(root, items["c.txt"])
+
+
 async def test_a_rename_keeps_version_and_fingerprint_and_a_change_neither(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one")
     before = (await by_path(tmp_path))["a.txt"]

@@ -2,10 +2,12 @@
 
 import hashlib
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
 from pipelines.documents.sources.housekeeping import housekeeping_kind
@@ -105,6 +107,24 @@ def confine_path(base: Path, path: str) -> Path:
     if not resolved.is_relative_to(base.resolve()):
         raise Forbidden("the path lies outside the permitted folder")
     return resolved
+
+
+def open_within(base: Path, path: Path) -> BinaryIO:
+    """The regular file below `base`, judged by what was opened: links may have been swapped since it was listed.
+
+    `base` is a resolved path, which is not followed anew: it may have been swapped, too.
+
+    Raises Forbidden: it leads out of `base`, or is a pipe or a device; OSError.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not wait for a writer
+    try:
+        opened = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not opened.is_relative_to(base):
+            raise Forbidden("the path lies outside the permitted folder")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def hash_file(path: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
-from pipelines.documents.sources.files import confine_path, iter_files
+from pipelines.documents.sources.files import confine_path, iter_files, open_within
 from pipelines.documents.sources.source_port import (
     ItemGone,
     ListingFault,
@@ -63,7 +63,9 @@ class FolderSource:
         """See `Source`."""
         left = length
         try:
-            file = await asyncio.to_thread((self._root / _path_of(item.id)).open, "rb")
+            file = await asyncio.to_thread(open_within, self._root, self._root / _path_of(item.id))
+        except Forbidden as error:
+            raise ItemGone(f"{item.path} leads out of the folder") from error
         except OSError as error:
             raise ItemGone(f"{item.path} cannot be read: {error.strerror}") from error
         with file:

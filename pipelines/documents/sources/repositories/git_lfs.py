@@ -9,9 +9,10 @@ from typing import Final
 
 import httpx
 
-from pipelines.documents.sources.checked_http import CONNECTION, check_host_of, tls_context
+from cluster.basics.errors import Forbidden, Unavailable
+from pipelines.documents.sources.checked_http import CONNECTION, CheckedHost, check_host_of, network_fault, tls_context
 from pipelines.documents.sources.repositories.git_fetch import classify_http_error
-from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceRefused
+from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
 
 _POINTER: Final = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,18})\n"
@@ -46,7 +47,7 @@ class LfsServer:
     async def read(self, pointer: LfsPointer, path: str) -> AsyncIterator[bytes]:
         """The content. Raises SourceRefused: it does not come, or is another; SourceAway."""
         href, headers = await self._action(pointer, path)
-        host = await check_host_of(href, self.ground)
+        host = await self._checked(href, path)
         own = host.holds(self.repository) and not any(name.lower() == "authorization" for name in headers)
         digest, size = hashlib.sha256(), 0
         try:
@@ -68,14 +69,23 @@ class LfsServer:
                     yield block
         except httpx.HTTPError as error:
             raise classify_http_error(error) from error
+        except (httpx.InvalidURL, UnicodeError) as error:  # the link or the headers that the server told
+            raise SourceRefused(f"{path}: the LFS server makes no sense") from error
         if size != pointer.size or digest.hexdigest() != pointer.oid:
             raise SourceRefused(f"{path}: the LFS server gives other bytes than the repository names")
+
+    async def _checked(self, url: str, path: str) -> CheckedHost:
+        """Where the server leads may be forbidden or have no address now: a fault of this one item, not of its job."""
+        try:
+            return await check_host_of(url, self.ground)
+        except (Forbidden, SourceInvalid, Unavailable) as error:
+            raise network_fault(error, path) or error from error
 
     async def _action(self, pointer: LfsPointer, path: str) -> tuple[str, Mapping[str, str]]:
         """Where the content lies, and headers to ask for it with."""
         base = self.repository.rstrip("/")
         url = f"{base if base.endswith('.git') else base + '.git'}/info/lfs/objects/batch"
-        host = await check_host_of(url, self.ground)
+        host = await self._checked(url, path)
         wanted = {
             "operation": "download",
             "transfers": ["basic"],
@@ -107,7 +117,7 @@ class LfsServer:
             return str(action["href"]), {str(k): str(v) for k, v in (action.get("header") or {}).items()}
         except httpx.HTTPError as error:
             raise classify_http_error(error) from error
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise SourceRefused(f"{path}: the LFS server makes no sense") from error
 
 
