@@ -190,6 +190,7 @@ def under_kills(
         desk.kill(victim, shelf.site, rng.uniform(0.2, 1.5))
         killed[victim] += 1
     state = desk.wait(source, job)
+    desk.rest(source)
     at_once = compared.look()
     took = time.monotonic() - began
     again, last = desk.sync(source)
@@ -219,8 +220,9 @@ def lied_to(desk: SyncDesk, report: Report, kind: str, shelf: Shelf) -> None:
             job = desk.begin_sync(source)
             state = desk.wait(source, job, 120, lambda job=job: desk.waits(job))  # type: ignore[misc]
             if state not in ENDS:
-                desk.ask("POST", f"/api/jobs/{job}/cancel")
-                desk.wait(source, job, 60)
+                for one in desk.open_jobs(source):
+                    desk.ask("POST", f"/api/jobs/{one}/cancel")
+            desk.rest(source, 60)
             left = visible(desk, source)
             deleted = len(before - left)
             said = state if state in ENDS else f"{state}, waits for the source"

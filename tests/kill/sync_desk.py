@@ -188,9 +188,28 @@ class SyncDesk:
         )
 
     def sync(self, source: str, seconds: float = 300) -> tuple[str, str]:
-        """A sync to its end: its job, and the state of that."""
+        """A sync to its end, and what follows it: its job, and the state of that."""
         job = self.begin_sync(source)
-        return job, self.wait(source, job, seconds)
+        state = self.wait(source, job, seconds)
+        self.rest(source, seconds)
+        return job, state
+
+    def rest(self, source: str, seconds: float = 300) -> None:
+        """Until nobody synchronises it: where somebody asked while a sync read, a whole one follows by itself."""
+        deadline = time.monotonic() + seconds
+        while self.open_jobs(source) or self._follows(source):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"source {source} is synchronised still after {seconds:.0f} s")
+            self.revive()
+            time.sleep(0.1)
+
+    def open_jobs(self, source: str) -> list[str]:
+        """Its jobs that have not ended."""
+        open_ = "select id::text from jobs where payload->>'source' = %s and state in ('queued', 'running')"
+        return [str(row[0]) for row in self.rows(open_, source)]
+
+    def _follows(self, source: str) -> bool:
+        return bool(self.rows("select is_source_due(s, 'epoch') from sources s where s.id::text = %s", source)[0][0])
 
     def wait(self, source: str, job: str, seconds: float = 300, until: Callable[[], bool] = bool) -> str:
         """The state of the job at its end, or once `until` is true; every five seconds somebody asks for it."""
@@ -207,9 +226,14 @@ class SyncDesk:
         return state
 
     def fetched(self, job: str) -> int:
-        """Items that were read in it."""
-        rows = self.rows("select done + failed from job_progress where job_id = %s and stage = 'fetch'", job)
-        return int(rows[0][0]) if rows else 0
+        """Items that were read in it, and in syncs of the same source since it began."""
+        rows = self.rows(
+            "select coalesce(sum(p.done + p.failed), 0) from jobs first"
+            " join jobs j on j.payload->>'source' = first.payload->>'source' and j.created_at >= first.created_at"
+            " join job_progress p on p.job_id = j.id and p.stage = 'fetch' where first.id = %s",
+            job,
+        )
+        return int(rows[0][0])
 
     def found(self, source: str) -> Found:
         """Documents of a source that its readers see, whatever else is stored."""
