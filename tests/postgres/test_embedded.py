@@ -172,6 +172,24 @@ def test_programs_that_another_account_cannot_reach_are_copied_once(tmp_path: Pa
     assert reachable_programs(programs, tmp_path / "copies") != made, "a newer one is another copy"
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o077])
+def test_another_account_reads_the_copy_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        programs = tmp_path / "shut" / "pg" / "bin"
+        programs.mkdir(parents=True)
+        (programs / "postgres").write_text("a program")
+        (programs / "postgres").chmod(0o777 & ~umask)
+        (programs.parent / "share").write_text("data")
+        (tmp_path / "shut").chmod(0o700)
+        made = reachable_programs(programs, tmp_path / "copies")
+    finally:
+        os.umask(before)
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "copies", made.parent.parent, made, made / "postgres")]
+    assert all(mode & 0o555 == 0o555 for mode in modes)
+    assert (made.parent / "share").stat().st_mode & 0o444 == 0o444
+
+
 def test_a_link_that_somebody_else_made_is_no_folder_of_ours(tmp_path: Path) -> None:
     """In /tmp anybody makes a link to a folder of ours under the name that we would take."""
     if os.geteuid() != 0:

@@ -10,6 +10,7 @@ import subprocess
 from hashlib import sha256
 from pathlib import Path
 from shutil import copytree
+from stat import S_IMODE, S_IXUSR
 from tempfile import mkdtemp
 
 from cluster.basics.errors import Unavailable
@@ -43,10 +44,11 @@ def reachable_programs(programs: Path, copies: Path = COPIES) -> Path:
     made = copies / f"postgres-{sha256(known.encode()).hexdigest()[:10]}"
     try:
         if not made.exists():
-            copies.mkdir(mode=0o755, parents=True, exist_ok=True)
+            copies.mkdir(parents=True, exist_ok=True)
+            copies.chmod(0o755)
             unfinished = Path(mkdtemp(dir=copies))
             copytree(programs.parent, unfinished / "p", symlinks=True)
-            unfinished.chmod(0o755)
+            _open_for_all(unfinished)
             unfinished.rename(made)
     except OSError as error:
         raise Unavailable(
@@ -54,3 +56,11 @@ def reachable_programs(programs: Path, copies: Path = COPIES) -> Path:
             fix="Install where every account may read, or run as another account than root.",
         ) from error
     return made / "p" / programs.name
+
+
+def _open_for_all(folder: Path) -> None:
+    """Everybody may read what is in it, and run what its owner may, whatever the umask was that it was installed with."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(S_IMODE(mode) | (0o555 if mode & S_IXUSR else 0o444))
