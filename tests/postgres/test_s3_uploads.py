@@ -16,6 +16,7 @@ from configs.sections_blobs import BlobSettings
 from configs.settings import load_settings
 from pipelines.documents.repair.orphan import OrphanKind
 from pipelines.documents.repair.storage_repair import places_of, repair_storage
+from pipelines.documents.store.uploads.oversized_parts import OversizedParts
 from pipelines.documents.store.uploads.part_store import BucketParts
 from pipelines.documents.store.uploads.upload_sweep import UploadSweeper
 from tests.fakes.containers import OpeningReader, zip_bytes
@@ -149,6 +150,22 @@ async def test_parts_that_are_too_long_and_that_nobody_tells_of_go_with_the_swee
                 assert [one.kind for one in report.orphans] == [OrphanKind.OVERSIZED_PART] * 2
                 assert report.removed == 2 and report.failed == []
             assert [key.split("/")[-1] for key in keys(storage)] == ["1"], "what fits stays, told of or not"
+
+
+async def test_a_part_that_is_mended_after_it_was_listed_stays(
+    api: Api, client: httpx.AsyncClient, storage: BlobSettings
+) -> None:
+    made = await begin(client)
+    (first, *_), large = pieces(TEXT), OversizedParts(api.parts.database, api.parts.part_store)
+    async with httpx.AsyncClient() as plain:
+        await plain.put(made["part_urls"][0], content=first + b"!")
+        (found,) = await large.find()
+        await plain.put(made["part_urls"][0], content=first)
+        await large.remove(found)
+        assert len(keys(storage)) == 1
+        await plain.put(made["part_urls"][0], content=first + b"!")
+        await large.remove(found)
+    assert not keys(storage)
 
 
 async def test_parts_may_come_through_the_api_too_and_what_ends_leaves_nothing(

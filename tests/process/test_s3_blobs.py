@@ -298,6 +298,29 @@ def test_every_process_that_reads_removes_what_is_unused_while_nobody_reads(tmp_
     wait_for(lambda: not copy.exists())
 
 
+def test_who_fetches_a_copy_has_it_whoever_evicts_it_at_once(tmp_path: Path) -> None:
+    mine, others, over = FileCache(tmp_path, 0), FileCache(tmp_path, 0), threading.Event()
+
+    def fetch(target: Path) -> int:
+        target.write_bytes(b"bytes")
+        return time.time_ns()
+
+    def evict() -> None:
+        while not over.is_set():
+            others.evict()
+
+    evicting = threading.Thread(target=evict)
+    evicting.start()
+    try:
+        for number in range(1000):
+            with mine.open(f"file {number}", fetch) as path:
+                assert path.read_bytes() == b"bytes"
+    finally:
+        over.set()
+        evicting.join()
+    assert not list((tmp_path / "used").iterdir())
+
+
 def test_a_fetch_that_takes_long_holds_up_no_other_file(tmp_path: Path) -> None:
     cache, go_on, begun = FileCache(tmp_path / "c", 2**30), threading.Event(), threading.Event()
 

@@ -1,5 +1,7 @@
 """Sources over HTTP connect to the address that was checked, by the name on the certificate, and in their turn."""
 
+import gzip
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +18,7 @@ from pipelines.documents.sources.checked_http import (
     network_fault,
     part_headers,
     read_part,
+    read_whole,
     send_checked,
     wanted_wait,
 )
@@ -229,12 +232,13 @@ async def test_a_part_of_a_body_whether_a_server_knows_ranges_or_not(ranges: boo
         assert request.headers["accept-encoding"] == "identity"
         span = request.headers.get("range")
         if not span or not ranges:
-            return httpx.Response(200, content=data)
+            return httpx.Response(200, stream=httpx.ByteStream(data))
         first, last = span.removeprefix("bytes=").split("-")
         if int(first) >= len(data):
             return httpx.Response(416)
         told = {"Content-Range": f"bytes {first}-{last or len(data) - 1}/{len(data)}"}
-        return httpx.Response(206, content=data[int(first) : int(last) + 1 if last else None], headers=told)
+        some = data[int(first) : int(last) + 1 if last else None]
+        return httpx.Response(206, stream=httpx.ByteStream(some), headers=told)
 
     async def part(start: int, length: int | None) -> bytes:
         async with (
@@ -245,7 +249,7 @@ async def test_a_part_of_a_body_whether_a_server_knows_ranges_or_not(ranges: boo
 
     for start, length in ((0, None), (3, None), (3, 5), (0, 2_000_000), (4_000_001, 1_000_000), (9_000_000, None)):
         assert await part(start, length) == data[start : None if length is None else start + length]
-    other = httpx.Response(206, content=b"x", headers={"Content-Range": "bytes 0-0/9"})
+    other = httpx.Response(206, stream=httpx.ByteStream(b"x"), headers={"Content-Range": "bytes 0-0/9"})
     with pytest.raises(SourceAway):
         [block async for block in read_part(other, 4, 1)]
 
@@ -285,3 +289,27 @@ def test_faults_of_the_network_have_names_and_others_are_none() -> None:
     for error, kind in faults:
         found = network_fault(error, "the server")
         assert (None if found is None else type(found)) is kind, error
+
+
+def packed(body: bytes, how: str) -> httpx.Response:
+    return httpx.Response(200, stream=httpx.ByteStream(body), headers={"Content-Encoding": how})
+
+
+async def test_a_small_packed_answer_takes_no_more_memory_than_may_be_read() -> None:
+    made = gzip.compress(bytes(1 << 28))
+    tracemalloc.start()
+    try:
+        assert await read_whole(packed(made, "gzip"), 1 << 20) is None
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+async def test_what_is_packed_as_asked_for_is_read_and_all_else_is_a_fault_of_the_server() -> None:
+    data = bytes(range(256)) * 20_000
+    made = gzip.compress(data)
+    assert await read_whole(packed(made, "GZIP"), len(data)) == data
+    assert await read_whole(packed(gzip.compress(b""), "gzip"), 9) == b""
+    for body, how in ((made, "br"), (made, "gzip, gzip"), (made[:-1], "gzip"), (b"no", "gzip"), (b"", "gzip")):
+        with pytest.raises(SourceAway):
+            await read_whole(packed(body, how), 1 << 30)

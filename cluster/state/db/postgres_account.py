@@ -59,7 +59,7 @@ def reachable_programs(programs: Path, copies: Path = COPIES) -> Path:
 
 
 def _open_for_all(folder: Path) -> None:
-    """Everybody may read what is in it, and run what its owner may, whatever the umask was that it was installed with."""
+    """Everybody may read what is in it, and run what its owner may, with whatever umask it was installed."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode

@@ -5,6 +5,7 @@ Whatever the name means a moment later (DNS rebinding), the connection goes wher
 
 import ssl
 import time
+import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ USER_AGENT: Final = "AOS"
 TIMEOUT: Final = httpx.Timeout(60, connect=15)
 CONNECTION: Final[Mapping[str, Any]] = {"timeout": TIMEOUT, "trust_env": False, "follow_redirects": False}
 """Of every client here: no proxy of this process's environment connects in our place, and redirects are answers."""
+PACKING: Final[Mapping[str, str]] = {"Accept-Encoding": "gzip"}
+"""The one packing that is unpacked a piece at a time, see `unpacked`."""
 MOST_REDIRECTS: Final = 3
 CHECK_SECONDS: Final = 60.0  # for which an address counts as checked
 MOST_HOSTS: Final = 200  # that one client connects to: more than those of a turn's items with their redirects
@@ -146,7 +149,8 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
 def checked_client(ground: SourceGround, **how: Any) -> httpx.AsyncClient:
     """A client whose every request goes to a checked address; `how` may name other settings than `CONNECTION`."""
-    settings: dict[str, Any] = {**CONNECTION, "headers": {"User-Agent": USER_AGENT}, **how}
+    headers = {"User-Agent": USER_AGENT, **PACKING}
+    settings: dict[str, Any] = {**CONNECTION, "headers": headers, **how}
     return httpx.AsyncClient(transport=CheckedTransport(ground), **settings)
 
 
@@ -203,7 +207,7 @@ async def read_part(answer: httpx.Response, start: int, length: int | None) -> A
     if answer.status_code == 206 and told and told != str(start):
         raise SourceAway("the server gives another part than the one that was asked for")
     skip, left = (0 if answer.status_code == 206 else start), length
-    async for block in answer.aiter_bytes(BLOCK_BYTES):
+    async for block in unpacked(answer):
         taken = block[skip:]
         skip = max(0, skip - len(block))
         if left is not None:
@@ -218,11 +222,37 @@ async def read_part(answer: httpx.Response, start: int, length: int | None) -> A
 async def read_whole(answer: httpx.Response, most: int) -> bytes | None:
     """The body; None where it is longer than `most`."""
     held = bytearray()
-    async for block in answer.aiter_bytes(1 << 16):
+    async for block in unpacked(answer):
         held += block
         if len(held) > most:
             return None
     return bytes(held)
+
+
+async def unpacked(answer: httpx.Response) -> AsyncIterator[bytes]:
+    """The body in blocks of at most `BLOCK_BYTES`: a small packed one may be gigabytes, and is unpacked as it is taken.
+
+    Raises SourceAway: it is packed otherwise than was asked for, or is not what it says.
+    """
+    packing = answer.headers.get("content-encoding", "identity").strip().lower()
+    if packing == "identity":
+        async for block in answer.aiter_raw(BLOCK_BYTES):
+            yield block
+        return
+    if packing not in ("gzip", "x-gzip"):
+        raise SourceAway("the server packs its answer in a way that was not asked for")
+    packed = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        async for raw in answer.aiter_raw(BLOCK_BYTES):
+            full = True
+            while not packed.eof and (raw or full):
+                block = packed.decompress(raw, BLOCK_BYTES)
+                raw, full = packed.unconsumed_tail, len(block) == BLOCK_BYTES
+                yield block
+    except zlib.error as error:
+        raise SourceAway("the server's answer is not packed as it says") from error
+    if not packed.eof:
+        raise SourceAway("the server's packed answer breaks off")
 
 
 def wanted_wait(told: str | None, otherwise: float, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float:

@@ -62,15 +62,15 @@ class FileCache:
         copy = self._copy(key)
         # The same name each time: a reader that has it open still knows it again.
         used = self._folder / "used" / f"{self._mine}.{copy.name}"
-        if not self._take(copy, used):
+        is_here = self._take(copy, used)
+        if not is_here:
             with _lock_of(self._folder / "locks" / copy.name):
                 if not self._take(copy, used):
-                    self._fetch(copy, fetch)
-                    if not self._take(copy, used):
-                        raise FileNotFoundError(2, "it was deleted meanwhile", str(copy))
-            self.evict()
-        self._begin_tidying()
+                    self._fetch(copy, used, fetch)
         try:
+            if not is_here:
+                self.evict()
+            self._begin_tidying()
             yield used
         finally:
             self._give_back(used)
@@ -167,14 +167,21 @@ class FileCache:
                 del self._users[used.name]
                 used.unlink(missing_ok=True)
 
-    def _fetch(self, copy: Path, fetch: Callable[[Path], int]) -> None:
+    def _fetch(self, copy: Path, used: Path, fetch: Callable[[Path], int]) -> None:
+        """A link to it is had before others see it: whoever evicts it at once takes it from nobody."""
         self._room.require()
         unfinished = copy.with_name(f"{copy.name}.{uuid4().hex}.part")
         try:
             with self._room.writing():
                 mtime = fetch(unfinished)
             os.utime(unfinished, ns=(time.time_ns(), mtime))
-            unfinished.rename(copy)
+            if not self._take(unfinished, used):
+                raise FileNotFoundError(2, "it was deleted meanwhile", str(copy))
+            try:
+                unfinished.rename(copy)
+            except OSError:
+                self._give_back(used)
+                raise
         finally:
             unfinished.unlink(missing_ok=True)
 

@@ -10,7 +10,15 @@ from typing import Final
 import httpx
 
 from cluster.basics.errors import Forbidden, Unavailable
-from pipelines.documents.sources.checked_http import CONNECTION, CheckedHost, check_host_of, network_fault, tls_context
+from pipelines.documents.sources.checked_http import (
+    CONNECTION,
+    PACKING,
+    CheckedHost,
+    check_host_of,
+    network_fault,
+    read_whole,
+    tls_context,
+)
 from pipelines.documents.sources.repositories.git_fetch import classify_http_error
 from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
 
@@ -92,8 +100,7 @@ class LfsServer:
             "hash_algo": "sha256",
             "objects": [{"oid": pointer.oid, "size": pointer.size}],
         }
-        headers = {**host.headers, "Accept": _JSON, "Content-Type": _JSON}
-        body = b""
+        headers = {**host.headers, **PACKING, "Accept": _JSON, "Content-Type": _JSON}
         try:
             async with (
                 _client(self.auth) as client,
@@ -106,10 +113,9 @@ class LfsServer:
                 ) as answer,
             ):
                 _check_status(answer.status_code, path)
-                async for block in answer.aiter_bytes():
-                    body += block
-                    if len(body) > _REPLY_BYTES:
-                        raise SourceRefused(f"{path}: the LFS server says too much")
+                body = await read_whole(answer, _REPLY_BYTES)
+            if body is None:
+                raise SourceRefused(f"{path}: the LFS server says too much")
             found = json.loads(body)["objects"][0]
             if "error" in found:
                 raise SourceRefused(f"{path}: the LFS server has not got it ({found['error'].get('code')})")

@@ -9,7 +9,14 @@ from typing import Final
 import httpx
 from protego import Protego
 
-from pipelines.documents.sources.checked_http import CONNECTION, USER_AGENT, CheckedHost, tls_context
+from pipelines.documents.sources.checked_http import (
+    CONNECTION,
+    PACKING,
+    USER_AGENT,
+    CheckedHost,
+    read_whole,
+    tls_context,
+)
 from pipelines.documents.sources.site.site_urls import normal_url
 from pipelines.documents.sources.source_port import SourceAway, SourceRefused
 
@@ -19,6 +26,7 @@ _ERROR_BYTES: Final = 1 << 16
 _ANSWER_SECONDS: Final = 120.0
 _LONGEST_DELAY: Final = 60.0
 _TRIES: Final = 3
+_ACCEPT: Final = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +132,7 @@ class SiteClient:
         request = self._http.build_request(
             "GET",
             self._host.address_of(url),
-            headers={**headers, **self._host.headers, "Accept": "text/html,application/xhtml+xml,*/*;q=0.8"},
+            headers={**headers, **self._host.headers, **PACKING, "Accept": _ACCEPT},
             extensions=dict(self._host.extensions),
         )
         try:
@@ -134,22 +142,15 @@ class SiteClient:
                     # Whoever wants cookies back wants to know who we are: each request stands for itself.
                     self._http.cookies.clear()
                     found = {name.lower(): value for name, value in answer.headers.items()}
-                    body = await _bounded_body(answer, most if answer.status_code == 200 else _ERROR_BYTES)
+                    body = await read_whole(answer, most if answer.status_code == 200 else _ERROR_BYTES)
                     return SiteAnswer(answer.status_code, found, body)
                 finally:
                     await answer.aclose()
         except TimeoutError:
             return SiteAnswer(0, why="it does not answer in time")
+        except SourceAway as error:  # of this one answer
+            return SiteAnswer(0, why=str(error))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 raise SourceRefused("the site's certificate is not valid for this host") from error
             return SiteAnswer(0, why=f"it does not answer: {str(error)[:100] or type(error).__name__}")
-
-
-async def _bounded_body(answer: httpx.Response, most: int) -> bytes | None:
-    held = bytearray()
-    async for block in answer.aiter_bytes(1 << 16):
-        held += block
-        if len(held) > most:
-            return None
-    return bytes(held)

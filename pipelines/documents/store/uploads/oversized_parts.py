@@ -27,8 +27,8 @@ class OversizedParts:
         return [one for parts in found.values() for one in await self._larger(parts)]
 
     async def remove(self, part: SignedPart) -> None:
-        """Its bytes; whoever sends the part again has it."""
-        await asyncio.to_thread(self._parts.delete, part.location)
+        """Its bytes; whoever sends the part again has it, and whoever has sent it since keeps it."""
+        await asyncio.to_thread(self._parts.delete_as_listed, part)
 
     async def _larger(self, parts: Sequence[SignedPart]) -> list[SignedPart]:
         """Of one workspace."""

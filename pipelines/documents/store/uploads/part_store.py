@@ -69,6 +69,9 @@ class PartStore(Protocol):
     def delete(self, location: Location) -> None:
         """Remove one part."""
 
+    def delete_as_listed(self, part: SignedPart) -> None:
+        """Remove it, unless bytes of another length were sent in its place since it was listed."""
+
     def drop(self, tenant: str, workspace: str, session: str) -> None:
         """Remove whatever there is of an upload."""
 
@@ -113,6 +116,9 @@ class FolderParts:
     def delete(self, location: Location) -> None:
         """The file."""
         (self._root / location.removeprefix(_BLOB)).unlink(missing_ok=True)
+
+    def delete_as_listed(self, part: SignedPart) -> None:
+        """There is none that was sent to a signed address."""
 
     def drop(self, tenant: str, workspace: str, session: str) -> None:
         """The folder, with what was left unfinished."""
@@ -165,6 +171,12 @@ class BucketParts:
     def delete(self, location: Location) -> None:
         """The object."""
         self._bucket.delete([location.removeprefix(_BLOB)])
+
+    def delete_as_listed(self, part: SignedPart) -> None:
+        """The object, looked at once more: whoever sent too much may have mended it."""
+        facts = self._bucket.facts(part.location.removeprefix(_BLOB))
+        if facts is not None and facts.size == part.size:
+            self.delete(part.location)
 
     def drop(self, tenant: str, workspace: str, session: str) -> None:
         """Every object below it."""
