@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from cluster.basics.disk import means_full
 from pipelines.documents.document import FailureReason, Page, Unreadable, VersionId, page_id
 from pipelines.documents.extract.containers.unpacked import UnpackedMembers
 from pipelines.documents.extract.reader import FileSurvey
@@ -47,7 +48,7 @@ class FileAccess(Protocol):
     """Port to files wherever they are kept: pipelines.documents.store.blobs.BlobStore."""
 
     def open_reference(self, reference: str) -> AbstractContextManager[Path]:
-        """A file to read from, for as long as the block runs."""
+        """A file to read from, for as long as the block runs. Raises OSError, Unreadable: it may not be read."""
 
     def hand_over(self, staging: Path, staged: str) -> str:
         """Bring an unpacked file to where other nodes have it, too; what leads there."""
@@ -129,7 +130,12 @@ def read_slice(reader: FileReader, piece: PageSlice, files: FileAccess = SHARED_
     with ExitStack() as stack:
         try:
             path = stack.enter_context(files.open_reference(piece.path))
-        except FileNotFoundError as error:
+        except Unreadable as error:
+            yield from _changed_pages(piece, error)
+            return
+        except OSError as error:
+            if means_full(error):
+                raise
             yield from _changed_pages(piece, _unopened(error))
             return
         if (changed := _change_of(path, piece)) is not None:
