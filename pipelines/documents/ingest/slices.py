@@ -12,6 +12,7 @@ from pipelines.documents.extract.containers.unpacked import UnpackedMembers
 from pipelines.documents.extract.reader import FileSurvey
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
+from pipelines.documents.store.blobs import path_of_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,12 @@ class FileAccess(Protocol):
 
 
 class SharedFiles:
-    """Files that every node sees at their paths."""
+    """Files that every node sees at their paths, wherever those lead: what others may write to is for a blob store."""
 
     @contextmanager
     def open_reference(self, reference: str) -> Iterator[Path]:
         """The file itself."""
-        yield Path(reference)
+        yield path_of_reference(reference)
 
     def hand_over(self, staging: Path, staged: str) -> str:
         """It stays."""
