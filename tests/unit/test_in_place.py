@@ -69,10 +69,14 @@ def test_dots_pipes_folders_circles_and_what_is_gone_are_refused(base: Path) -> 
         assert InPlaceFiles(base).size(base / path) is None
 
 
-def test_without_a_base_nothing_is_read_in_place(base: Path) -> None:
-    with pytest.raises(Unreadable, match="NFS_BASE_PATH is not set"):
-        opened(None, base / "papers" / "a.txt")
-    assert InPlaceFiles(None).size(base / "papers" / "a.txt") is None
+def test_without_a_base_only_what_no_link_leads_to_is_read(base: Path) -> None:
+    """It was listed when there was one."""
+    file = base.resolve() / "papers" / "a.txt"
+    assert opened(None, file) == file.read_text()
+    swap(file, base.resolve().with_name("outside") / "a.txt")
+    with pytest.raises(Unreadable):
+        opened(None, file)
+    assert InPlaceFiles(None).size(file) is None
 
 
 def test_a_survey_and_the_pages_of_such_a_file_fail_by_themselves_with_the_reason(base: Path) -> None:

@@ -6,9 +6,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from cluster.basics.errors import TooLarge
 from pipelines.documents.document import FailureReason, Unreadable
+
+_OUTSIDE: Final = "it leads out of the folder that may be read (NFS_BASE_PATH)"
 
 
 class InPlaceFiles:
@@ -17,7 +20,9 @@ class InPlaceFiles:
     """
 
     def __init__(self, base: Path | None) -> None:
-        """`base` is the folder that may be read (NFS_BASE_PATH); without one, nothing is."""
+        """`base` is the folder that may be read (NFS_BASE_PATH). Without one nothing new is listed, and what was listed
+        when there was one is read where no part of its path is a link.
+        """
         self._base = base
 
     @contextmanager
@@ -46,12 +51,10 @@ class InPlaceFiles:
 
     def _look(self, path: Path) -> tuple[Path, int]:
         """The real path and the size of what was opened by it."""
-        if self._base is None:
-            raise _refusal("files that stay in place cannot be read here: NFS_BASE_PATH is not set")
-        base, real = _resolve(self._base), _resolve(path)
+        base, real = path if self._base is None else _resolve(self._base), _resolve(path)
         # Looked at before it is opened, too: opening alone does something to some devices.
         if not real.is_relative_to(base):
-            raise _refusal("it leads out of the folder that may be read (NFS_BASE_PATH)")
+            raise _refusal(_OUTSIDE)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW  # a pipe must not wait for a writer
         descriptor = os.open(real, flags)
         try:
@@ -59,7 +62,7 @@ class InPlaceFiles:
         finally:
             os.close(descriptor)
         if not opened.is_relative_to(base):
-            raise _refusal("it leads out of the folder that may be read (NFS_BASE_PATH)")
+            raise _refusal(_OUTSIDE)
         if stat.S_ISDIR(facts.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(facts.st_mode):
