@@ -121,7 +121,7 @@ async def _build(wanted: Wanted) -> None:
         jobs,
         DocumentStore(database),
         generations,
-        FolderBlobs(Path(tempfile.gettempdir())),
+        FolderBlobs(Path(tempfile.gettempdir()), base=Path("/")),
         IndexRebuild(jobs, generations, IndexSwitchover(database), gate, INDEX, SearchSettings().exact_scope),
         here=here,
         bulk=here,

@@ -132,7 +132,7 @@ def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[No
     from pipelines.documents.ingest.job_loop import JobLoop
     from pipelines.documents.ingest.job_plan import INDEX
     from pipelines.documents.ingest.stages import HereStages
-    from pipelines.documents.store.blobs import FolderBlobs
+    from pipelines.documents.store.choose_store import open_blobs
     from pipelines.documents.store.document_writes import DocumentStore
 
     async def recipe(anew: bool) -> IndexRecipe:
@@ -148,7 +148,7 @@ def _shifts(settings: Any, database: Any, embedder: Any) -> list[asyncio.Task[No
             JobLedger(database),
             store,
             generations,
-            FolderBlobs(settings.state_dir / "blobs"),
+            open_blobs(settings),
             IndexRebuild(
                 JobLedger(database), generations, IndexSwitchover(database), gate, INDEX, settings.search.exact_scope
             ),

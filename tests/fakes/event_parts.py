@@ -42,7 +42,8 @@ def event_intake(database: Database, folder: Path) -> UploadedEventIntake:
     """Blobs below `blobs` in the folder, what may be scanned below `scans`."""
     limits = Limiter.of(database, None, LimitSettings(enabled=False), MetricsStore(None))
     stores = JobLedger(database), DocumentLibrary(database), AgentLinks(database)
-    parts = IntakeParts(database, *stores, limits, AuditLog(database), FolderBlobs(folder / "blobs"))
+    blobs = FolderBlobs(folder / "blobs", base=folder / "scans")
+    parts = IntakeParts(database, *stores, limits, AuditLog(database), blobs)
     return UploadedEventIntake(parts, ReadSettings(nfs_base_path=str(folder / "scans")))
 
 

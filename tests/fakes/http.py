@@ -281,7 +281,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         graph=KnowledgeGraph(database, lexicon),
         agent_store=AgentStore(database, standing_assistant(AuditLog(database))),
         links=AgentLinks(database),
-        blobs=FolderBlobs(folder / "blobs"),
+        blobs=FolderBlobs(folder / "blobs", base=folder),
         part_store=FolderParts(folder / "blobs"),
         upload_sessions=UploadSessions(database),
         erasure=DataEraser(database, FolderBlobs(folder / "blobs"), None),

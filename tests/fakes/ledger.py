@@ -212,7 +212,7 @@ async def bench(app_dsn: str, folder: Path) -> AsyncIterator[Bench]:
             JobQueries(database),
             DocumentStore(database),
             IndexGenerations(database),
-            FolderBlobs(folder / "blobs"),
+            FolderBlobs(folder / "blobs", base=Path("/")),
             FormFeedReader(),
             LetterEmbedder(),
             ChunkSettings(),

@@ -59,4 +59,4 @@ def run_s3() -> Iterator[S3Server]:
 
 def bucket_blobs(settings: BlobSettings, folder: Path, most_bytes: int = 2**30) -> BucketBlobs:
     """A node's store over a bucket, with its cache in a folder."""
-    return BucketBlobs(Bucket.of(settings), FileCache(folder / "blob_cache", most_bytes))
+    return BucketBlobs(Bucket.of(settings), FileCache(folder / "blob_cache", most_bytes), base=folder)

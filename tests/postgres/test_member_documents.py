@@ -424,7 +424,7 @@ async def test_a_disk_without_room_loses_no_member_and_is_not_filled_by_what_wai
 ) -> None:
     free = [0]
     room = DiskRoom(tmp_path / "blobs", least_bytes=100, usage=lambda _: DiskUsage(free[0], 1000))
-    opening.blobs = FolderBlobs(tmp_path / "blobs", room)
+    opening.blobs = FolderBlobs(tmp_path / "blobs", room, tmp_path)
     await opening.enqueue(scope, "scan", {"root": str(box), "agent_id": None})
     job, runner = await opening.claim(), opening.runner()
     with pytest.raises(DiskFull):

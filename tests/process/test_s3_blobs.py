@@ -47,7 +47,7 @@ def s3() -> Iterator[S3Server]:
 def store(request: pytest.FixtureRequest, s3: S3Server, tmp_path: Path) -> BlobStore:
     """Both stores are held to the same tests."""
     if request.param == "folder":
-        return FolderBlobs(tmp_path / "blobs")
+        return FolderBlobs(tmp_path / "blobs", base=tmp_path)
     return bucket_blobs(s3.settings(), tmp_path)
 
 

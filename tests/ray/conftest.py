@@ -26,6 +26,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for_workers = {
         "OCR_STRATEGY": "tesseract",
         "OCR_DPI": "150",
+        "NFS_BASE_PATH": "/",
         "AOS_STATE_DIR": str(tmp_path_factory.mktemp("state")),
     }
     os.environ |= for_workers

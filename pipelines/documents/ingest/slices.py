@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from cluster.basics.disk import means_full
 from pipelines.documents.document import FailureReason, Page, Unreadable, VersionId, page_id
 from pipelines.documents.extract.containers.unpacked import UnpackedMembers
 from pipelines.documents.extract.reader import FileSurvey
 from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.sniff import Kind
+from pipelines.documents.store.blobs import path_of_reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +49,19 @@ class FileAccess(Protocol):
     """Port to files wherever they are kept: pipelines.documents.store.blobs.BlobStore."""
 
     def open_reference(self, reference: str) -> AbstractContextManager[Path]:
-        """A file to read from, for as long as the block runs."""
+        """A file to read from, for as long as the block runs. Raises OSError, Unreadable: it may not be read."""
 
     def hand_over(self, staging: Path, staged: str) -> str:
         """Bring an unpacked file to where other nodes have it, too; what leads there."""
 
 
 class SharedFiles:
-    """Files that every node sees at their paths."""
+    """Files that every node sees at their paths, wherever those lead: what others may write to is for a blob store."""
 
     @contextmanager
     def open_reference(self, reference: str) -> Iterator[Path]:
         """The file itself."""
-        yield Path(reference)
+        yield path_of_reference(reference)
 
     def hand_over(self, staging: Path, staged: str) -> str:
         """It stays."""
@@ -129,7 +131,12 @@ def read_slice(reader: FileReader, piece: PageSlice, files: FileAccess = SHARED_
     with ExitStack() as stack:
         try:
             path = stack.enter_context(files.open_reference(piece.path))
-        except FileNotFoundError as error:
+        except Unreadable as error:
+            yield from _changed_pages(piece, error)
+            return
+        except OSError as error:
+            if means_full(error):
+                raise
             yield from _changed_pages(piece, _unopened(error))
             return
         if (changed := _change_of(path, piece)) is not None:

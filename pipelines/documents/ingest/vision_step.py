@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from cluster.basics.disk import means_full
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLease, WorkUnit
 from pipelines.documents.document import Page, Unreadable
@@ -116,7 +117,9 @@ class VisionStep:
         try:
             # A thread cannot be stopped: who gives up meanwhile leaves the lock with it.
             png = await asyncio.shield(self._draw(reference, kind, page.number))
-        except (Unreadable, FileNotFoundError) as error:
+        except (Unreadable, OSError) as error:
+            if means_full(error):
+                raise
             return with_doubt(page, f"it cannot be drawn: {error}"[:200], self._below)
         return await looker.look(lease.scope, lease.job, page, png)
 

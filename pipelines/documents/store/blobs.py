@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import NotFound, TooLarge, Unavailable
+from pipelines.documents.store.in_place import InPlaceFiles
 
 STALE_SECONDS = 24 * 3600.0  # a day after it was made nobody unpacks to a staging folder any more
 
@@ -54,6 +55,11 @@ def scanned_path(location: str) -> Path:
     if kind == "fileb":
         return Path(os.fsdecode(unquote_to_bytes(rest)))
     raise NotFound(f"no file at {location}")
+
+
+def path_of_reference(reference: str) -> Path:
+    """The path that a location of a file in place, or a plain path, names."""
+    return scanned_path(reference) if reference.startswith(("file:", "fileb:")) else Path(reference)
 
 
 async def write_whole(target: Path, chunks: AsyncIterator[bytes], room: DiskRoom) -> None:
@@ -149,6 +155,8 @@ class BlobStore(Protocol):
         """A file to read from, for as long as the block runs; where it is gone, this or opening it raises OSError.
 
         `most`: bytes that it may have; with more it raises TooLarge, and nothing of it is fetched.
+
+        Raises Unreadable: it stays in place, and leads out of the folder that may be read.
         """
 
     def reference(self, location: Location) -> str:
@@ -191,9 +199,11 @@ class BlobStore(Protocol):
 class FolderBlobs:
     """A folder every node sees."""
 
-    def __init__(self, root: Path, room: DiskRoom | None = None) -> None:
-        """`root` is made on first use; `room` tells whether more may be put there, by itself whatever fits."""
-        self._root, self._room = root, room or DiskRoom(root)
+    def __init__(self, root: Path, room: DiskRoom | None = None, base: Path | None = None) -> None:
+        """`root` is made on first use; `room` tells whether more may be put there, by itself whatever fits. Files that
+        stay in place are read below `base`, without one nowhere.
+        """
+        self._root, self._room, self._in_place = root, room or DiskRoom(root), InPlaceFiles(base)
 
     async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes], name: str | None = None) -> Location:
         """Write beside the final name and rename, so that a crash leaves no half file under a key.
@@ -211,21 +221,32 @@ class FolderBlobs:
     @contextmanager
     def open_local(self, location: Location, most: int | None = None) -> Iterator[Path]:
         """The file itself."""
+        if key_of(location) is None:
+            with self._in_place.open(scanned_path(location), most) as real:
+                yield real
+            return
         path = self.path(location)
         require_size(path, most)
         yield path
 
     def reference(self, location: Location) -> str:
-        """Its path, which is the same on every node."""
-        return str(self.path(location))
+        """The path of an upload, which is the same on every node; the location of what stays in place."""
+        return location if key_of(location) is None else str(self.path(location))
 
     @contextmanager
     def open_reference(self, reference: str) -> Iterator[Path]:
-        """The file itself."""
-        yield Path(reference)
+        """The file itself; what is no upload is judged as what stays in place."""
+        path = path_of_reference(reference)
+        if path == Path(reference) and path.is_relative_to(self._root) and ".." not in path.parts:
+            yield path
+            return
+        with self._in_place.open(path) as real:
+            yield real
 
     def size(self, location: Location) -> int | None:
         """Of the file."""
+        if key_of(location) is None:
+            return self._in_place.size(scanned_path(location))
         try:
             return self.path(location).stat().st_size
         except OSError:

@@ -18,10 +18,11 @@ from pipelines.documents.store.blobs import (
     Location,
     discard_folder,
     key_of,
-    require_size,
+    path_of_reference,
     scanned_path,
 )
 from pipelines.documents.store.file_cache import FileCache
+from pipelines.documents.store.in_place import InPlaceFiles
 
 _BLOB: Final = "blob:"
 TRIES: Final = 3  # of an object that is replaced while it is fetched
@@ -31,9 +32,9 @@ _OURS: Final = ("members", "staging")  # below a workspace; others write the fol
 class BucketBlobs:
     """A bucket that every node reaches; keys are those that the folder has, so that bytes move by copying them."""
 
-    def __init__(self, bucket: Bucket, cache: FileCache) -> None:
-        """Nothing is asked yet."""
-        self._bucket, self._cache = bucket, cache
+    def __init__(self, bucket: Bucket, cache: FileCache, base: Path | None = None) -> None:
+        """Nothing is asked yet. Files that stay in place are read below `base`, without one nowhere."""
+        self._bucket, self._cache, self._in_place = bucket, cache, InPlaceFiles(base)
 
     async def put(self, tenant: str, workspace: str, chunks: AsyncIterator[bytes], name: str | None = None) -> Location:
         """Send it in pieces as it comes. Raises StorageUnavailable, and what `chunks` raises; nothing stays behind."""
@@ -53,9 +54,8 @@ class BucketBlobs:
         not at all. Raises ObjectChanged: it is replaced faster than it can be fetched.
         """
         if (key := key_of(location)) is None:
-            path = scanned_path(location)
-            require_size(path, most)
-            yield path
+            with self._in_place.open(scanned_path(location), most) as real:
+                yield real
             return
         if most is None and _is_ours(key):
             with self._cache.open(key, lambda target: self._bucket.fetch(key, target).mtime_ns) as path:
@@ -89,25 +89,23 @@ class BucketBlobs:
         return facts
 
     def reference(self, location: Location) -> str:
-        """The location: each node has its own copies."""
-        return location if key_of(location) is not None else str(scanned_path(location))
+        """The location: each node has its own copies of uploads."""
+        return location
 
     @contextmanager
     def open_reference(self, reference: str) -> Iterator[Path]:
-        """A copy on this machine; a scanned file as it is."""
+        """A copy on this machine; a file that stays in place as it is."""
         if reference.startswith(_BLOB):
             with self.open_local(Location(reference)) as path:
                 yield path
-        else:
-            yield Path(reference)
+            return
+        with self._in_place.open(path_of_reference(reference)) as real:
+            yield real
 
     def size(self, location: Location) -> int | None:
         """Of the object."""
         if (key := key_of(location)) is None:
-            try:
-                return scanned_path(location).stat().st_size
-            except OSError:
-                return None
+            return self._in_place.size(scanned_path(location))
         facts = self._bucket.facts(key)
         return None if facts is None else facts.size
 
