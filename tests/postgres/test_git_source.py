@@ -303,6 +303,13 @@ def garbled(folder: Path, name: str) -> None:
     place.write_bytes({"packed-refs": b"", "HEAD": b"ref: HEAD\n"}.get(name, b"garbage \xff\n"))
 
 
+def broken_tree(work: Path) -> str:
+    """A tree that git keeps and nobody can read."""
+    command = ["git", "hash-object", "-t", "tree", "-w", "--stdin", "--literally"]
+    found = subprocess.run(command, cwd=work, input=b"100644 \xff", stdout=subprocess.PIPE, check=True)
+    return found.stdout.decode().strip()
+
+
 @pytest.mark.parametrize("name", ["packed-refs", "HEAD", "refs/heads/main", "config", "objects", "tree"])
 async def test_a_repository_whose_store_makes_no_sense_is_refused_and_holds_nobody_up(
     sources: SyncBench, scope: Scope, tmp_path: Path, name: str
@@ -320,14 +327,8 @@ async def test_a_repository_whose_store_makes_no_sense_is_refused_and_holds_nobo
         for place in (work / ".git" / "objects").glob("??/*"):
             garbled(work, str(place.relative_to(work / ".git")))
     elif name == "tree":
-        broken = subprocess.run(
-            ["git", "hash-object", "-t", "tree", "-w", "--stdin", "--literally"],
-            cwd=work,
-            input=b"100644 \xff",
-            stdout=subprocess.PIPE,
-            check=True,
-        ).stdout.strip()
-        commit = git(work, "commit-tree", "-m", "x", broken.decode()).strip()
+        broken = broken_tree(work)
+        commit = git(work, "commit-tree", "-m", "x", broken).strip()
         (work / ".git" / "refs" / "heads" / "main").write_text(f"{commit}\n")
     else:
         garbled(work, name)

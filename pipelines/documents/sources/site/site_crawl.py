@@ -166,7 +166,8 @@ class SiteCrawl:
         headers = {}
         if known is not None and (known.is_item or known.state in (PageState.ALIAS, PageState.PASSED)):
             told = {"If-None-Match": known.etag, "If-Modified-Since": known.modified}
-            headers = {name: value for name, value in told.items() if value.isascii() and value}  # else it cannot be sent
+            # Others cannot be sent.
+            headers = {name: value for name, value in told.items() if value and value.isascii()}
         answer = await self._client.get(url, headers)
         self._failures = self._failures + 1 if answer.failed else 0
         if self._failures >= _FAILURES or (answer.failed and is_start):
