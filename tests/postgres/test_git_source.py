@@ -1,14 +1,18 @@
 """Git repositories as sources, over a real Git server on loopback: read once, then only what changed."""
 
+import asyncio
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cluster.basics.scope import Scope
-from pipelines.documents.sources.source_port import SourceBounds, SourceInvalid, SourceRefused
+from pipelines.documents.sources.source_port import ItemGone, SourceBounds, SourceInvalid, SourceRefused
 from pipelines.documents.sync.source_opener import EndpointGuard, EndpointRefused, SourceOpener
 from pipelines.documents.sync.source_sync import SyncCutOff
 from tests.fakes.git_server import GitServer, git, git_server, push
@@ -289,3 +293,53 @@ async def test_what_is_not_in_the_cache_any_more_is_fetched_again(
         again = await sources.parts.opener.open(scope, "git", url_of(server), None)
         assert b"".join([block async for block in again.read(items[3])]).startswith(b"Paper")
         await again.close()
+
+
+def garbled(folder: Path, name: str) -> None:
+    """One of its files says something else."""
+    place = folder / ".git" / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.write_bytes({"packed-refs": b"", "HEAD": b"ref: HEAD\n"}.get(name, b"garbage \xff\n"))
+
+
+def broken_tree(work: Path) -> str:
+    """A tree that git keeps and nobody can read."""
+    command = ["git", "hash-object", "-t", "tree", "-w", "--stdin", "--literally"]
+    found = subprocess.run(command, cwd=work, input=b"100644 \xff", stdout=subprocess.PIPE, check=True)
+    return found.stdout.decode().strip()
+
+
+@pytest.mark.parametrize("name", ["packed-refs", "HEAD", "refs/heads/main", "config", "objects", "tree"])
+async def test_a_repository_whose_store_makes_no_sense_is_refused_and_holds_nobody_up(
+    sources: SyncBench, scope: Scope, tmp_path: Path, name: str
+) -> None:
+    work = tmp_path / "base" / "garbled"
+    (work / "docs" / "p1").mkdir(parents=True)
+    git(work, "init", "-q", "-b", "main")
+    paper(work, 1).write_text("Paper 1.")
+    git(work, "add", ".")
+    git(work, "commit", "-qm", "one")
+    opened = await sources.parts.opener.open(scope, "git", {"url": "garbled"}, None)
+    (item,) = [one async for page in opened.list_changes(None) for one in page.items]
+    await opened.close()
+    if name == "objects":
+        for place in (work / ".git" / "objects").glob("??/*"):
+            garbled(work, str(place.relative_to(work / ".git")))
+    elif name == "tree":
+        broken = broken_tree(work)
+        commit = git(work, "commit-tree", "-m", "x", broken).strip()
+        (work / ".git" / "refs" / "heads" / "main").write_text(f"{commit}\n")
+    else:
+        garbled(work, name)
+    async with asyncio.timeout(20):
+        opened = await sources.parts.opener.open(scope, "git", {"url": "garbled"}, None)
+        with suppress(SourceRefused):  # some of it git reads over
+            _ = [page async for page in opened.list_changes(None)]
+        gone = replace(item, version="1" * 40)
+        for one in (item, gone):
+            again = await sources.parts.opener.open(scope, "git", {"url": "garbled"}, None)
+            with suppress(SourceRefused, ItemGone):
+                _ = [block async for block in again.read(one)]
+            await again.close()
+        await opened.close()

@@ -1,5 +1,6 @@
 """A bucket as a source, over a real S3 server on loopback: listed, read in ranges, and read no more than once."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from obstore.store import S3Store
 
 from cluster.basics.scope import Scope
 from cluster.state.vault import Vault, VaultKey, secret_place
-from pipelines.documents.sources.source_port import ItemGone, SourceInvalid, SourceItem, SourceRefused
+from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceInvalid, SourceItem, SourceRefused
 from tests.fakes.ledger import Bench
 from tests.fakes.s3 import run_s3
 from tests.fakes.shelves import SyncBench, sync_bench
@@ -139,3 +140,32 @@ async def test_a_bucket_or_a_credential_that_is_not_there_is_refused_by_name(
 async def test_a_region_leads_to_no_other_host(sources: SyncBench, scope: Scope, region: str) -> None:
     with pytest.raises(SourceInvalid, match="region"):
         await sources.parts.opener.open(scope, "s3", {"bucket": "b", "region": region}, None)
+
+
+LISTED = (
+    b'<?xml version="1.0"?><ListBucketResult><Name>b</Name><KeyCount>1</KeyCount><IsTruncated>false</IsTruncated>'
+    b"<Contents><Key>a.txt</Key><LastModified>%s</LastModified><Size>3</Size></Contents></ListBucketResult>"
+)
+
+
+@pytest.mark.parametrize("when", [b"9999-12-31T23:59:59-14:00", b"0000-01-01T00:00:00Z", b"yesterday"])
+async def test_a_service_that_makes_no_sense_is_away_and_a_key_that_is_none_fails_alone(
+    sources: SyncBench, scope: Scope, when: bytes
+) -> None:
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = LISTED % when
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(reply, "127.0.0.1", 0) as service:
+        port = service.sockets[0].getsockname()[1]
+        settings = {"bucket": "b", "endpoint": f"http://127.0.0.1:{port}"}
+        opened = await sources.parts.opener.open(scope, "s3", settings, None)
+        with pytest.raises(SourceAway):
+            _ = [page async for page in opened.list_changes(None)]
+        for key in ("a//b", "../x", "\0"):
+            with pytest.raises(SourceRefused):
+                _ = [block async for block in opened.read(SourceItem(key, "1", "x.txt"))]
+        await opened.close()

@@ -259,6 +259,20 @@ async def test_only_addresses_that_are_allowed_are_reached(
         await sources.parts.opener.open(scope, "smb", server.settings, None)
 
 
+async def test_a_name_that_leads_elsewhere_by_now_refuses_the_item_and_no_more(server: Samba) -> None:
+    (server.folder / "a.txt").write_text("A.")
+    allowed = ["127.0.0.1"]
+    ground = SourceGround(None, anywhere, lambda host, port: EndpointGuard(tuple(allowed)).check_host(host, port))
+    source = await KIND.open(SourceOpening(server.settings, server.secret), ground)
+    item = (await listed(source))["a.txt"]
+    (await source.connect()).cut()  # type: ignore[attr-defined]
+    allowed.clear()
+    for _ in range(2):
+        with pytest.raises(SourceRefused, match="not a public address"):
+            await content(source, item)
+    await source.close()
+
+
 async def test_nobody_is_signed_in_as_a_guest() -> None:
     with samba("map to guest = bad password\nguest account = nobody", "guest ok = yes") as server:
         for secret in ({"password": "wrong"}, {"username": "nosuch"}):

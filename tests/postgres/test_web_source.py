@@ -3,6 +3,7 @@
 import gzip
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from cluster.basics.scope import Scope
 from pipelines.documents.sources.source_port import (
     ItemGone,
     ListingPage,
+    SourceAway,
     SourceBounds,
     SourceInvalid,
     SourceItem,
@@ -372,3 +374,30 @@ async def test_killed_in_the_middle_nothing_is_lost_or_doubled(
     assert (await sources.sync(source))["listed"] == 91
     found = await sources.documents("user:x@x")
     assert steps >= 3 and len(found) == 91 and "was changed" in found["p30.html"]
+
+
+async def test_a_site_whose_headers_make_no_sense_is_read_again_and_asked_again(
+    sources: SyncBench, site: WebServer
+) -> None:
+    """A validator that cannot be sent back, an odd charset, a wait that is no number, links that are no URL."""
+    links = "?" + "&".join(f"a{n}" for n in range(300))
+    for n in range(3):
+        odd = {"ETag": f'"\xe9{n}"', "Last-Modified": "\xe9"}
+        site.put(f"/docs/p{n}", f"Paper {n}.", links, "//[", validators=False, headers=odd)
+    site.pages["/docs/p2"].kind = "text/html; charset=idna"
+    site.put("/docs/", "All papers.", "p0", "p1", "p2", links)
+    asked = settings(site)
+    items, _, cursor = await crawl(sources, asked)
+    assert set(items) == {"docs/", "docs/p0", "docs/p1", "docs/p2"}
+    again, _, _ = await crawl(sources, asked, cursor)
+    assert again == items, "and known validators are not in the way"
+    opened = await sources.parts.opener.open(sources.scope, "web", asked, None)
+    assert b"Paper 2." in b"".join([block async for block in opened.read(items["docs/p2"])])
+    site.every = lambda path, headers: WebPage(b"", status=503, headers={"Retry-After": "\xb2"})
+    with pytest.raises(SourceAway, match="answers 503"):
+        _ = [page async for page in opened.list_changes(cursor)]
+    elsewhere = replace(items["docs/p2"], id="https://other.example/p2", version="none")
+    site.every = lambda path, headers: None
+    with pytest.raises(SourceRefused, match="lies elsewhere"):
+        _ = [block async for block in opened.read(elsewhere)]
+    await opened.close()

@@ -1,6 +1,7 @@
 """The IMAP connector against a real dovecot, and through a relay that lies, breaks off, floods and falls silent."""
 
 import asyncio
+import re
 import threading
 import time
 import tracemalloc
@@ -282,6 +283,19 @@ async def test_what_is_no_imap_ends_the_listing_with_an_error_and_costs_little_m
         assert len(str(raised.value)) < 400 and PASSWORD not in str(raised.value)
         before.alter = lambda block: block
         assert len((await listed(source))[0]) == 1, "and the next one goes well"
+
+
+async def test_what_a_server_says_of_a_message_may_be_no_size_and_no_time(server: Dovecot, before: Relay) -> None:
+    server.deliver([letter(1)])
+
+    def odd(block: bytes) -> bytes:
+        block = re.sub(rb"RFC822.SIZE \d+", b"RFC822.SIZE (1 2)", block)
+        return re.sub(rb'INTERNALDATE "[^"]*"', b'INTERNALDATE "31-Dec-9999 23:00:00 -1400"', block)
+
+    async with plain(before.port, since="2020-01-01") as source:
+        before.alter = odd
+        (item,), faults = await listed(source)
+        assert item.size is None and not faults and b"Letter 1" in await read(source, item)
 
 
 async def test_a_server_that_dies_in_a_listing_or_a_reading_is_away(server: Dovecot) -> None:

@@ -85,6 +85,13 @@ def test_names_of_folders_in_every_script_and_of_no_script() -> None:
         assert split_id(item_id(MailFolder(raw, ""), 5, 6)) == (raw, 5, 6)
 
 
+def test_a_list_of_folders_that_makes_no_sense_ends_nothing() -> None:
+    for attributes in (5, None, (5, None, (b"x",), 10**12), b"x"):
+        for delimiter in (5, None, (b"/",), 10**12):
+            folders, faults = choose_folders([(attributes, delimiter, b"INBOX")], [])
+            assert [one.name for one in folders] == ["INBOX"] and not faults
+
+
 def test_a_name_that_would_end_a_command_is_a_fault() -> None:
     chosen, faults = choose_folders([row("INBOX"), row(b'x"\r\nA1 DELETE INBOX'), row(b"y" * 2000)], [])
     assert [one.name for one in chosen] == ["INBOX"] and len(faults) == 2

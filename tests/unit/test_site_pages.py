@@ -35,6 +35,8 @@ URL = "https://example.com/docs/a"
         ("http://[broken/", None),
         ("https://example.com:99999/", None),
         ("/" + "x" * 3000, None),
+        ("/?" + "&".join(f"a{n}" for n in range(300)), None),
+        ("/\ud800", None),
     ],
 )
 def test_a_url_has_one_spelling(given: str, normal: str | None) -> None:
@@ -93,7 +95,18 @@ def test_a_page_is_the_same_while_what_it_says_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"\x00", b"<", b"\xff\xfe<\x00p\x00>", b"<p" * 50_000, b"<div>" * 20_000, b"<!--"]
+    "body",
+    [
+        b"",
+        b"\x00",
+        b"<",
+        b"\xff\xfe<\x00p\x00>",
+        b"<p" * 50_000,
+        b"<div>" * 20_000,
+        b"<!--",
+        b"<p csrf\x01=1>x",
+        b"<a href='?" + b"&a" * 300 + b"'>x</a>",
+    ],
 )
 def test_whatever_bytes_come_something_comes_out(body: bytes) -> None:
     began = time.monotonic()
@@ -106,6 +119,8 @@ def test_what_only_the_header_tells_of_characters_is_kept() -> None:
     assert "Гавань" in decode_html(russian.encode("cp1251"), "text/html; charset=windows-1251").decode()
     for kind in ("text/html", "text/html; charset=none", "text/html; charset=base64", "text/html; charset=utf-8"):
         assert decode_html(b"\xff<p>", kind) == b"\xff<p>"
+    for charset in ("idna", "punycode", "undefined", "unicode_escape"):
+        assert decode_html(b"\xff<p>\\ud800", f"text/html; charset={charset}") == b"\xff<p>\\ud800"
 
 
 def test_sitemaps_of_all_forms_are_read_and_bounded() -> None:

@@ -73,6 +73,9 @@ WHOLE = multistatus("<d:response><d:href>/a</d:href></d:response>")
         (OUTSIDE, "document type"),
         (WHOLE[:-9], "no whole XML"),
         (b"", "no whole XML"),
+        (b'<?xml version="1.0" encoding="none"?><a/>', "in no charset"),
+        (b'<?xml version="1.0" encoding="gbk"?><a/>', "in no charset"),
+        (multistatus(f"<d:response><d:status>HTTP/1.1 {'9' * 5000}</d:status></d:response>"), "numbers"),
         (b"<html>Sign in</html>", "no multistatus"),
         (multistatus("<d:x>" * 40), "too deep"),
         (multistatus(f"<d:response><d:href>{'a' * 9000}</d:href></d:response>"), "too long"),
@@ -340,3 +343,20 @@ async def test_one_that_is_shared_twice_is_one_item(cloud: FakeNextcloud, source
     cloud.nodes["d3/again.txt"] = replace(cloud.nodes["d0/0.txt"])
     items: list[SourceItem] = [item async for page in source.list_changes(None) for item in page.items]
     assert len(items) == 5 and len({item.id for item in items}) == 4
+
+
+async def test_what_makes_no_sense_is_the_servers_fault_and_no_other_error(
+    cloud: FakeNextcloud, source: Source
+) -> None:
+    cloud.lie = lambda method, path: Lie(207, b'<?xml version="1.0" encoding="idna"?><a/>') if path == "d1" else None
+    paths, faults, _ = await listed(source)
+    assert "d1/1.txt" not in paths and len(paths) == 3 and "in no charset" in faults["d1"]
+    for place in ("http://[", "//[", "http://ex\u2100mple/", "http://" + "a" * 70 + ".example/"):
+        headers = {"Location": place.encode().decode("latin-1")}
+        cloud.lie = lambda method, path, sent=headers: Lie(302, headers=sent)  # type: ignore[misc]
+        with pytest.raises((SourceAway, SourceRefused)):
+            await listed(source)
+    item = SourceItem("d1/1.txt", '"x"||', "d1/1.txt")
+    cloud.lie = lambda method, path: Lie(206, b"x", {"Content-Range": f"bytes {'1' * 5000}-9/9"})
+    with pytest.raises(SourceRefused, match="another range"):
+        _ = [block async for block in source.read(item, 1, 1)]

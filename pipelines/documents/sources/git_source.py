@@ -3,13 +3,13 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote_from_bytes, urlsplit
 
-from dulwich.errors import NotGitRepository
 from dulwich.objects import Commit, Tree
 from dulwich.refs import Ref
 from dulwich.repo import Repo
@@ -18,7 +18,7 @@ from cluster.basics.errors import Forbidden
 from pipelines.documents.sources.checked_http import check_host_of
 from pipelines.documents.sources.files import confine_path
 from pipelines.documents.sources.housekeeping import housekeeping_kind
-from pipelines.documents.sources.repositories.git_fetch import GitMirror, GitRemote
+from pipelines.documents.sources.repositories.git_fetch import STORE_ERRORS, GitMirror, GitRemote
 from pipelines.documents.sources.repositories.git_lfs import LfsServer, lfs_pointer
 from pipelines.documents.sources.source_cache import CachePlace, cache_place
 from pipelines.documents.sources.source_port import (
@@ -41,7 +41,15 @@ _ENTRIES: Final = 2_000_000  # trees may name one tree many times: few bytes, an
 _TREE, _LINK, _SUBMODULE, _KIND = 0o040000, 0o120000, 0o160000, 0o170000
 _EMPTY: Final = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 _BYTES: Final = "bytes:"  # before a path that is no UTF-8, quoted
-_BROKEN: Final = (KeyError, ValueError, AssertionError, OSError, NotGitRepository)
+
+
+@contextmanager
+def _classified() -> Iterator[None]:
+    """A store that is damaged, as ours. Raises SourceRefused."""
+    try:
+        yield
+    except STORE_ERRORS as error:
+        raise SourceRefused(f"the repository is damaged: {str(error)[:200] or type(error).__name__}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ class LocalRepository:
 
     def fetch(self) -> Any:
         """Its newest commit, or None."""
-        with self.opened() as repo:
+        with _classified(), self.opened() as repo:
             name = Ref(b"HEAD" if self._branch is None else b"refs/heads/" + self._branch.encode())
             if name in repo.refs:
                 return repo.refs[name]
@@ -91,7 +99,7 @@ class LocalRepository:
         """For reading."""
         try:
             return Repo(str(self._folder))
-        except _BROKEN as error:
+        except STORE_ERRORS as error:
             raise SourceRefused("there is no Git repository at this path") from error
 
 
@@ -160,13 +168,15 @@ class GitSource:
 
     def _shut(self) -> None:
         if self._repo is not None:
-            self._repo.close()
+            with suppress(*STORE_ERRORS):  # of a pack that was read in vain, parts may still be held
+                self._repo.close()
             self._repo = None
 
     def _fetch(self) -> None:
         self._shut()
         self._head, self._fetched = self._repository.fetch(), True
-        self._repo = None if self._head is None else self._repository.opened()
+        with _classified():
+            self._repo = None if self._head is None else self._repository.opened()
 
     def _list_tree(self) -> tuple[list[SourceItem], list[ListingFault]]:
         with self._lock:
@@ -175,14 +185,12 @@ class GitSource:
                 return [], []
             items: list[SourceItem] = []
             notes: list[ListingFault] = []
-            try:
+            with _classified():
                 for found in self._walk(self._repo):
                     if isinstance(found, SourceItem):
                         items.append(found)
                     else:
                         notes.append(found)
-            except _BROKEN as error:
-                raise SourceRefused(f"the repository is damaged: {str(error)[:200]}") from error
             return items, notes
 
     def _walk(self, repo: Repo) -> Iterator[SourceItem | ListingFault]:
@@ -219,7 +227,7 @@ class GitSource:
             if self._repo is None and not self._fetched:
                 try:
                     self._repo = self._repository.opened()
-                except _BROKEN:
+                except STORE_ERRORS:
                     self._repo = None  # nothing is mirrored here: it is fetched
             if self._repo is not None and (found := _raw_blob(self._repo, item.version)) is not None:
                 return found
@@ -233,7 +241,8 @@ class GitSource:
 
     def _is_named(self, repo: Repo, item: SourceItem) -> bool:
         """True where the newest tree still has this blob at this path."""
-        return any(isinstance(one, SourceItem) and _same(one, item) for one in self._walk(repo))
+        with _classified():
+            return any(isinstance(one, SourceItem) and _same(one, item) for one in self._walk(repo))
 
 
 def _same(one: SourceItem, item: SourceItem) -> bool:
@@ -243,7 +252,7 @@ def _same(one: SourceItem, item: SourceItem) -> bool:
 def _raw_blob(repo: Repo, sha: str) -> bytes | None:
     try:
         return repo.object_store.get_raw(sha.encode())[1]  # type: ignore[arg-type]
-    except _BROKEN:
+    except STORE_ERRORS:
         return None
 
 

@@ -30,6 +30,8 @@ _REGION: Final = re.compile(r"[a-z0-9-]{1,64}")
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>")
 _NO_ACCESS: Final = ("AccessDenied", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken")
 _ABSENT: Final = (NotFoundError, FileNotFoundError)  # obstore raises the latter
+# What obstore raises where an answer, or a key that was listed once, is none that Python or it can hold.
+_GARBAGE: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, OSError)
 _REFUSED: Final = (PermissionDeniedError, UnauthenticatedError)
 
 
@@ -45,7 +47,7 @@ class S3Source:
         try:
             async for found in obstore.list(self._store, prefix=self._prefix or None, chunk_size=_PAGE):
                 yield ListingPage(items=[_item_of(one) for one in found if _is_read(one["path"])])
-        except (BaseError, FileNotFoundError) as error:
+        except (BaseError, *_GARBAGE) as error:
             raise _classify_error(error, f"bucket listing below {self._prefix or '/'}") from error
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
@@ -60,6 +62,8 @@ class S3Source:
             raise ItemGone(item.path) from error
         except BaseError as error:
             raise _classify_error(error, item.path) from error
+        except _GARBAGE as error:
+            raise SourceRefused(f"{item.path}: it cannot be asked for, or its answer makes no sense") from error
 
     def local_path(self, item: SourceItem) -> None:
         """None: its bytes are fetched."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import uuid4
 
-from cryptography.exceptions import InvalidTag
+from cryptography.exceptions import InvalidSignature, InvalidTag, UnsupportedAlgorithm
 from smbprotocol.connection import Connection
 from smbprotocol.exceptions import EndOfFile, NoMoreFiles, NoSuchFile, SMBException
 from smbprotocol.file_info import FileAttributes, FileInformationClass
@@ -24,6 +24,7 @@ from smbprotocol.open import (
 from smbprotocol.session import Session
 from smbprotocol.transport import Tcp
 from smbprotocol.tree import TreeConnect
+from spnego.exceptions import SpnegoError
 
 CALLS_AT_ONCE: Final = 4  # that one connection is asked to carry
 _CONNECT_SECONDS: Final = 10.0
@@ -44,8 +45,15 @@ SMB_ERRORS: Final = (
     LookupError,
     TypeError,
     AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RecursionError,
+    NotImplementedError,
     struct.error,
     InvalidTag,
+    InvalidSignature,
+    UnsupportedAlgorithm,
+    SpnegoError,
 )
 
 

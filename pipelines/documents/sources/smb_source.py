@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from smbprotocol import exceptions as smb
 from smbprotocol.header import NtStatus
 
-from cluster.basics.errors import Unavailable
+from cluster.basics.errors import Forbidden, Unavailable
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.smb_share import (
     CALLS_AT_ONCE,
@@ -105,6 +105,11 @@ class SmbSource:
             except (SourceRefused, SourceAway) as error:
                 self._failed = error
                 raise
+            except Forbidden as error:
+                if self._share is None:  # whoever opens it is told what of its settings is wrong
+                    raise
+                self._failed = SourceRefused(f"{self._shown()}: {error.detail}", fix=error.hint)
+                raise self._failed from error
             return self._share
 
     async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:

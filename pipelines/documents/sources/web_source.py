@@ -14,7 +14,7 @@ from typing import Any, Final
 from pipelines.documents.sources.checked_http import check_host_of, origin_of
 from pipelines.documents.sources.site.html_page import decode_html
 from pipelines.documents.sources.site.page_memory import pack_memory, unpack_memory
-from pipelines.documents.sources.site.site_client import SiteAnswer, SiteClient, SiteRobots
+from pipelines.documents.sources.site.site_client import SiteAnswer, SiteClient, SiteRobots, classified_faults
 from pipelines.documents.sources.site.site_crawl import CrawlBounds, SiteCrawl
 from pipelines.documents.sources.site.site_urls import SiteScope, normal_url, prefix_of
 from pipelines.documents.sources.site.sitemaps import read_sitemaps
@@ -91,30 +91,32 @@ class WebSource:
     async def list_changes(self, cursor: str | None) -> AsyncIterator[ListingPage]:
         """Everything there is; pages that are known are only asked whether they have changed."""
         await asyncio.to_thread(self._bodies.begin)
-        robots = await self._rules()
-        yield ListingPage(cursor=cursor)  # it answers
-        sitemap, notes = await read_sitemaps(self._client, self._scope, list(robots.rules.sitemaps))
-        signature = self._signature(robots)
-        before, known = unpack_memory(cursor)
-        if before != signature:  # what was not followed then may be now: each page is read for its links again
-            known = {url: replace(one, etag="", modified="", lastmod="") for url, one in known.items()}
-        crawl = SiteCrawl(self._client, self._scope, robots, self._bounds, known, self._bodies.keep)
-        batch: list[SourceItem] = []
-        async for item in crawl.run(self._starts, sitemap):
-            batch.append(item)
-            if len(batch) >= _BATCH:
-                yield ListingPage(batch, cursor=cursor)
-                batch = []
-        await asyncio.to_thread(self._bodies.place.trim)
-        memory = pack_memory(signature, crawl.results.values())
-        yield ListingPage(batch, faults=crawl.faults, notes=[*notes, *crawl.notes], cursor=memory)
+        with classified_faults(self._scope.origin):
+            robots = await self._rules()
+            yield ListingPage(cursor=cursor)  # it answers
+            sitemap, notes = await read_sitemaps(self._client, self._scope, list(robots.rules.sitemaps))
+            signature = self._signature(robots)
+            before, known = unpack_memory(cursor)
+            if before != signature:  # what was not followed then may be now: each page is read for its links again
+                known = {url: replace(one, etag="", modified="", lastmod="") for url, one in known.items()}
+            crawl = SiteCrawl(self._client, self._scope, robots, self._bounds, known, self._bodies.keep)
+            batch: list[SourceItem] = []
+            async for item in crawl.run(self._starts, sitemap):
+                batch.append(item)
+                if len(batch) >= _BATCH:
+                    yield ListingPage(batch, cursor=cursor)
+                    batch = []
+            await asyncio.to_thread(self._bodies.place.trim)
+            memory = pack_memory(signature, crawl.results.values())
+            yield ListingPage(batch, faults=crawl.faults, notes=[*notes, *crawl.notes], cursor=memory)
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`."""
         body = await asyncio.to_thread(self._bodies.find, item.version)
         if body is None:
-            await self._rules()
-            body = await self._fetch(item)
+            with classified_faults(item.id):
+                await self._rules()
+                body = await self._fetch(item)
         end = len(body) if length is None else min(len(body), start + length)
         for place in range(start, end, _BLOCK):
             yield body[place : min(end, place + _BLOCK)]

@@ -31,7 +31,9 @@ LISTING_SECONDS: Final = 300.0
 BLOCK: Final = 1 << 20
 _TIMES: Final = httpx.Timeout(30.0, connect=10.0)
 _BUSY: Final = (429, 503)
-_RANGE: Final = re.compile(r"bytes (\d+)-")
+_RANGE: Final = re.compile(r"bytes (\d{1,19})-")
+# What an answer that makes no sense makes us stumble over: the server's fault, and not the worker's.
+_GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 class CollectionUnlisted(Exception):
@@ -182,6 +184,8 @@ class DavClient:
             raise SourceAway(f"the server cannot be reached, or broke off: {type(error).__name__}") from error
         except httpx.InvalidURL as error:
             raise SourceRefused("the server leads to a place that is none") from error
+        except _GARBAGE as error:
+            raise SourceAway("the server answers with what makes no sense") from error
 
     async def _ask(
         self, method: str, path: str, headers: Mapping[str, str], content: bytes | None
@@ -209,7 +213,10 @@ class DavClient:
                 return answer, path
 
     def _next_path(self, path: str, location: str, redirects: int) -> str:
-        there = urlsplit(urljoin(self._origin + path, location))
+        try:
+            there = urlsplit(urljoin(self._origin + path, location))
+        except ValueError as error:
+            raise SourceRefused("the server leads to a place that is none") from error
         if not location or f"{there.scheme}://{there.netloc}" != self._origin:
             raise SourceRefused("the server leads to another place, which gets no credential of ours")
         if redirects > MOST_REDIRECTS:

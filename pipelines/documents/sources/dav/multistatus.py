@@ -86,6 +86,8 @@ class MultistatusParser:
             self._parser.Parse(block, last)
         except expat.ExpatError as error:
             raise BrokenAnswer(f"its answer is no whole XML: {expat.ErrorString(error.code)}") from error
+        except (LookupError, ValueError) as error:  # a charset that is none, or of several bytes; an endless number
+            raise BrokenAnswer("its answer is in no charset, or has numbers, that can be read") from error
         done, self._done = self._done, []
         return done
 

@@ -29,7 +29,10 @@ _SENT: Final = ("username", "password", "access_token")
 _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "UNKNOWN_PROTOCOL")
 _FOR_NOW: Final = ("UNAVAILABLE", "INUSE", "LIMIT", "SERVERBUG")  # RFC 5530: it may well work a little later
 # Whatever else these libraries raise at an answer that is no IMAP.
-_GARBLED: Final = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError, MemoryError)
+_GARBLED: Final = (
+    *(ValueError, LookupError, TypeError, AttributeError, AssertionError, ArithmeticError, RecursionError, MemoryError),
+    StopIteration,
+)
 _ERRORS: Final = (OSError, IMAP4.error, *_GARBLED)
 
 
@@ -245,7 +248,7 @@ class MailLine:
     async def _wait(self, work: Callable[[], T], seconds: float) -> T:
         if self._cut:
             raise SourceAway(f"{self._server.host}: the connection is closed")
-        future = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        future = asyncio.get_running_loop().run_in_executor(self._thread, lambda: _without_stop(work))
         try:
             await asyncio.wait([future], timeout=seconds)
         finally:
@@ -267,6 +270,14 @@ class MailLine:
         self._socket = made.dup()
         if self._cut:  # in vain, by now
             self.cut()
+
+
+def _without_stop(work: Callable[[], T]) -> T:
+    """A StopIteration that left a thread would keep whoever waits for it for ever."""
+    try:
+        return work()
+    except StopIteration as error:
+        raise ValueError("an answer ends too early") from error
 
 
 def classify_error(error: BaseException, host: str) -> SourceRefused | SourceAway:

@@ -126,17 +126,27 @@ class MailboxListing:
             header = value_of(headers.get(number, {}), b"BODY[HEADER")
             is_wanted = number in wanted_numbers
             if b"UID" in row and (header is not None or not is_wanted):  # without one it is gone, or not told
-                size, came = row.get(b"RFC822.SIZE"), row.get(b"INTERNALDATE")
+                size, came = _size_of(row), row.get(b"INTERNALDATE")
                 rows.append(ListedMessage(int(row[b"UID"]), size, header, came, is_wanted=is_wanted))
         return rows
 
     def _is_wanted(self, row: Mapping[bytes, Any]) -> bool:
         came = row.get(b"INTERNALDATE")
-        return self._since is None or not isinstance(came, datetime) or came.astimezone(UTC).date() >= self._since
+        if self._since is None or not isinstance(came, datetime):
+            return True
+        try:
+            return came.astimezone(UTC).date() >= self._since
+        except (ValueError, OverflowError):  # no time that there is
+            return True
 
     def _items_of(self, one: _Folder, rows: Sequence[ListedMessage]) -> list[SourceItem]:
         wanted = [row for row in rows if row.is_wanted]
         return list(message_items(one.folder, one.validity, wanted, one.seen, participants=self._participants))
+
+
+def _size_of(row: Mapping[bytes, Any]) -> int | None:
+    size = row.get(b"RFC822.SIZE")
+    return size if isinstance(size, int) and 0 <= size < 2**63 else None
 
 
 def _fetch_uid(client: ImapClient, number: int) -> list[ListedMessage]:

@@ -77,7 +77,8 @@ def choose_folders(
     faults: list[ListingFault] = []
     for attributes, delimiter, name in rows:
         raw = name if isinstance(name, bytes) else str(name).encode()
-        shown, known = _folder_name(raw, delimiter), frozenset(bytes(one).upper() for one in attributes)
+        told = attributes if isinstance(attributes, tuple) else ()
+        shown, known = _folder_name(raw, delimiter), frozenset(one.upper() for one in told if isinstance(one, bytes))
         if len(raw) > _LONGEST_NAME or re.search(rb"[\x00-\x1f\x7f]", raw):
             faults.append(ListingFault(_safe_name(shown, _LONGEST_PART), "this name of a folder cannot be asked for"))
         elif not known & _CLOSED:
@@ -126,7 +127,7 @@ def _folder_name(raw: bytes, delimiter: Any) -> str:
         text = raw.decode() if any(one > 127 for one in raw) else decode_utf7(raw)
     except (UnicodeError, ValueError):
         text = raw.decode("latin-1")
-    mark = bytes(delimiter or b"").decode("latin-1")
+    mark = delimiter.decode("latin-1") if isinstance(delimiter, bytes) else ""
     if mark and mark != "/":
         text = text.replace("/", "_").replace(mark, "/")
     return text

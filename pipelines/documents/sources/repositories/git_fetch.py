@@ -1,8 +1,10 @@
 """A mirror of one branch of a repository: its newest commit alone, fetched over HTTP into a bare store in the cache."""
 
 import ssl
+import struct
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,16 +12,27 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
-from dulwich.client import AbstractHttpGitClient
-from dulwich.errors import ApplyDeltaError, ChecksumMismatch, GitProtocolError, HangupException, NotGitRepository
+from dulwich.client import AbstractHttpGitClient, InvalidWants
+from dulwich.errors import (
+    ApplyDeltaError,
+    ChecksumMismatch,
+    FileFormatException,
+    GitProtocolError,
+    MissingCommitError,
+    NotGitRepository,
+    ObjectMissing,
+    RefFormatError,
+    WrongObjectException,
+)
 from dulwich.objects import ObjectID
-from dulwich.refs import Ref
+from dulwich.pack import PackFileDisappeared, UnresolvedDeltas
+from dulwich.refs import Ref, SymrefLoop
 from dulwich.repo import Repo
 
 from pipelines.documents.sources.checked_http import CONNECTION, CheckedHost, tls_context
 from pipelines.documents.sources.repositories.git_pack import PackDamaged, PackTooLarge, check_pack
 from pipelines.documents.sources.source_cache import CachePlace
-from pipelines.documents.sources.source_port import SourceAway, SourceRefused
+from pipelines.documents.sources.source_port import SourceAway, SourceInvalid, SourceRefused
 
 OBJECT_BYTES: Final = 1 << 28  # of one object: each is held in memory as a whole
 _FILTER: Final = b"blob:limit=%d" % OBJECT_BYTES
@@ -27,9 +40,19 @@ _INFLATED: Final = 20  # times as large as a pack may be what it holds
 _PACKS: Final = 16  # of a mirror; then it begins anew
 _SECONDS: Final = 1800.0  # of one fetch
 _MINE: Final = Ref(b"refs/heads/aos")
-_DAMAGED: Final = (GitProtocolError, ChecksumMismatch, ApplyDeltaError, PackDamaged, HangupException)
-# Servers and stores that make no sense end in these somewhere within dulwich.
-_NONSENSE: Final = (ValueError, KeyError, AssertionError, EOFError, IndexError, TypeError, ssl.SSLError)
+_DAMAGED: Final = (
+    *(GitProtocolError, ChecksumMismatch, ApplyDeltaError, FileFormatException, MissingCommitError, ObjectMissing),
+    *(RefFormatError, WrongObjectException, InvalidWants, UnresolvedDeltas, PackFileDisappeared, SymrefLoop),
+    PackDamaged,
+)
+# Servers and stores that make no sense end in these somewhere within dulwich. A StopIteration that left a thread would
+# keep whoever waits for it for ever.
+_NONSENSE: Final = (
+    *(ValueError, LookupError, AssertionError, EOFError, TypeError, AttributeError, ArithmeticError, RecursionError),
+    *(StopIteration, NotImplementedError, BufferError, zlib.error, struct.error, ssl.SSLError, httpx.InvalidURL),
+)
+STORE_ERRORS: Final = (NotGitRepository, OSError, *_DAMAGED, *_NONSENSE)
+"""Whatever reading a store may raise that is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +89,13 @@ class GitMirror:
         """Bring the mirror to the remote's newest commit, which is told. Raises SourceRefused, SourceAway."""
         with self._place.locked(alone=True) as folder:
             try:
-                head = self._fetch_into(folder)
+                with _classified():
+                    head = self._fetch_into(folder)
             except MirrorDamaged:  # of an earlier time, or by a disk
                 self._place.empty()
                 try:
-                    head = self._fetch_into(folder)
+                    with _classified():
+                        head = self._fetch_into(folder)
                 except MirrorDamaged as error:
                     raise SourceAway(str(error)) from error
         self._place.trim()
@@ -132,7 +157,7 @@ class GitMirror:
             left.unlink(missing_ok=True)
         if len(list(folder.glob("objects/pack/*.pack"))) >= _PACKS:
             self._place.empty()
-        with suppress(NotGitRepository, *_NONSENSE):
+        with suppress(NotGitRepository, *_DAMAGED, *_NONSENSE):
             return Repo(str(folder))
         self._place.empty()
         return Repo.init_bare(str(folder))
@@ -175,9 +200,13 @@ class _GitHttp(AbstractHttpGitClient):
         raise_for_status: bool = True,
     ) -> tuple[Any, Callable[[int], bytes]]:
         host = self._remote.host
+        try:
+            address = host.address_of(url)
+        except SourceInvalid as error:  # a server may name another host for parts of a pack
+            raise SourceRefused(f"the repository leads elsewhere: {error.detail}"[:300]) from error
         request = self._http.build_request(
             "GET" if data is None else "POST",
-            host.address_of(url),  # refuses another host: a server may name one for parts of a pack
+            address,
             headers={**(headers or {}), **host.headers, "Accept-Encoding": "identity"},
             content=data,
             extensions=dict(host.extensions),

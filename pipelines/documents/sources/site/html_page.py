@@ -46,7 +46,7 @@ def decode_html(body: bytes, content_type: str) -> bytes:
         if name in ("utf-8", "ascii", "utf-7"):
             return body
         return codecs.BOM_UTF8 + body.decode(name, "replace").encode()
-    except LookupError:  # no such charset, or one that codes no text
+    except (LookupError, ValueError):  # no such charset, or one that codes no text or no whole one
         return body
 
 
@@ -55,10 +55,14 @@ def parse_html(body: bytes, url: str, robots_header: str = "") -> HtmlPage:
     text = body.decode("utf-8", "replace") if _is_utf8(body) else None
     parser = lxml.html.HTMLParser(encoding="utf-8" if text is not None else None, huge_tree=False)
     try:
-        root = lxml.html.document_fromstring(body, parser=parser)
-    except (lxml.etree.LxmlError, ValueError, AssertionError):
+        return _read_page(lxml.html.document_fromstring(body, parser=parser), url, robots_header)
+    except (lxml.etree.LxmlError, ValueError, AssertionError):  # what was parsed may hold what cannot be told, too
         digest = hashlib.sha256(body).hexdigest()[:32]
         return HtmlPage(digest=digest, shape=digest)
+
+
+def _read_page(root: lxml.html.HtmlElement, url: str, robots_header: str) -> HtmlPage:
+    """Raises LxmlError, ValueError."""
     base = next((one for one in root.xpath("//base/@href")), "")
     base = normal_url(base, url) or url
     told = ",".join([robots_header, *root.xpath("//meta[translate(@name,'ROBTS','robts')='robots']/@content")]).lower()

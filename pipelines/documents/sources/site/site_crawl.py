@@ -165,8 +165,9 @@ class SiteCrawl:
             return self._stay(known)
         headers = {}
         if known is not None and (known.is_item or known.state in (PageState.ALIAS, PageState.PASSED)):
-            headers = {"If-None-Match": known.etag} if known.etag else {}
-            headers |= {"If-Modified-Since": known.modified} if known.modified else {}
+            told = {"If-None-Match": known.etag, "If-Modified-Since": known.modified}
+            # Others cannot be sent.
+            headers = {name: value for name, value in told.items() if value and value.isascii()}
         answer = await self._client.get(url, headers)
         self._failures = self._failures + 1 if answer.failed else 0
         if self._failures >= _FAILURES or (answer.failed and is_start):

@@ -30,11 +30,16 @@ _FILES: Final = re.compile(r"csv|doc[mx]?|epub|md|od[pst]|pdf|pptx?|rtf|tsv|txt|
 def normal_url(url: str, base: str = "") -> str | None:
     """The one spelling of a URL, without its fragment and without what only tracks; None: it is none of http(s)."""
     try:
-        joined = urljoin(base, url.strip()) if base else url.strip()
-        parts = urlsplit(joined)
-        origin = origin_of(joined)
-    except ValueError:
+        return _normalised(url, base)
+    except ValueError:  # also one with more parameters than anybody writes, or characters that cannot be sent
         return None
+
+
+def _normalised(url: str, base: str) -> str | None:
+    """Raises ValueError."""
+    joined = urljoin(base, url.strip()) if base else url.strip()
+    parts = urlsplit(joined)
+    origin = origin_of(joined)
     if not origin or parts.username is not None or "\\" in url:
         return None
     path = _PATH_SESSION.sub("", parts.path) or "/"
