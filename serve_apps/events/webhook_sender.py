@@ -132,9 +132,9 @@ class WebhookSender:
                 _log.info("webhook %s: %s %s: %s", lease.id, one.event.topic, one.event.event, one.error)
         if gone := any(one.status == GONE for one in attempts):
             await self._deliveries.disable(lease, "the receiver answers 410: it wants no more events")
-        for one in outcomes:
-            if isinstance(one, BaseException):
-                raise one
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
         return not gone
 
     async def _keys(self, lease: WebhookLease, webhook: Row) -> list[str] | None:
