@@ -17,7 +17,21 @@ WAITING: Final = ":waiting"  # a hash of entries by id: since when each waits, a
 BATCH: Final = 100
 MOST_TEXT: Final = 300  # characters of what others wrote, of each name
 NAMES: Final = ("event_id", "job_id", "document_key", "name", "user_id")
+MOST_FIELDS: Final = 1_000  # of an entry that is written again; a script cannot pass many more
 _ADDED: Final = (b"dead_id", b"dead_why")
+
+# Only while the entry is pending: another consumer may have ended it meanwhile, and with it its note.
+_NOTE: Final = """
+if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) > 0 then
+    redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+end
+"""
+# Two who retry at once: who finds the letter writes it. It goes last, as a script that fails undoes nothing.
+_REVIVE: Final = """
+if #redis.call('XRANGE', KEYS[2], ARGV[1], ARGV[1]) == 0 then return 0 end
+redis.call('XADD', KEYS[1], '*', unpack(ARGV, 2))
+return redis.call('XDEL', KEYS[2], ARGV[1])
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +69,8 @@ class UploadedEventLetters:
         known = {} if kept is None else json.loads(kept)
         since = float(known["since"]) if known.get("cause") == cause else self._clock()
         note = json.dumps({"cause": cause, "since": since, "why": why})
-        await self._redis.hset(self._stream + WAITING, entry.id.decode(), note)
+        keys = (self._stream, self._stream + WAITING)
+        await self._redis.eval(_NOTE, len(keys), *keys, self._group, entry.id.decode(), note)
         return since
 
     async def end(self, entry: StreamEntry) -> None:
@@ -71,6 +86,12 @@ class UploadedEventLetters:
             together.xadd(self._stream + DEAD, fields, maxlen=self._settings.dead_letters, approximate=True)
             self._end(together, entry)
             await together.execute()
+
+    async def bury_trimmed(self, id_: bytes) -> None:
+        """Its entry went out of the stream while it was pending: what is left of it is why it waited."""
+        kept = await self._redis.hget(self._stream + WAITING, id_)
+        waited = "" if kept is None else f"; it waited: {json.loads(kept)['why']}"
+        await self.bury(StreamEntry(id_, {}, 0), f"trimmed before it was taken{waited}")
 
     def _end(self, together: Any, entry: StreamEntry) -> None:
         together.xack(self._stream, self._group, entry.id)
@@ -97,8 +118,8 @@ class UploadedEventLetters:
     async def retry(self, letter: str | None = None) -> int:
         """Send dead letters into the stream again, in their order: one, or all that are there now; how many.
 
-        An event that was taken meanwhile is known by its id, and leads to nothing new. Raises NotFound: there is no
-        such letter.
+        An event that was taken meanwhile is known by its id, and leads to nothing new. One that was trimmed stays, as
+        nothing is left to try. Raises NotFound: there is no such letter.
         """
         if not self._stream:
             return 0
@@ -118,13 +139,12 @@ class UploadedEventLetters:
         return count
 
     async def _revive(self, letters: list[tuple[bytes, dict[bytes, bytes]]]) -> int:
+        count, keys = 0, (self._stream, self._stream + DEAD)
         for id_, fields in letters:
-            said: dict[Any, Any] = {name: value for name, value in fields.items() if name not in _ADDED}
-            async with self._redis.pipeline(transaction=True) as together:
-                together.xadd(self._stream, said or {b"event": b""})
-                together.xdel(self._stream + DEAD, id_)
-                await together.execute()
-        return len(letters)
+            said = [part for name, value in fields.items() if name not in _ADDED for part in (name, value)]
+            if 0 < len(said) <= 2 * MOST_FIELDS:
+                count += int(await self._redis.eval(_REVIVE, len(keys), *keys, id_, *said))
+        return count
 
     async def _waiting_letter(self, id_: bytes, note: bytes) -> EventLetter:
         told = json.loads(note)

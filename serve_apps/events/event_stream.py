@@ -23,6 +23,8 @@ from serve_apps.events.uploaded_intake import UploadedEventIntake
 
 _log = logging.getLogger("aos.events")
 _AWAY = (RedisError, OSError, TimeoutError)
+_START: Final = b"0-0"
+SCANS: Final = 100  # of ten pending entries each, before somebody looks for new ones
 QUOTA_SECONDS: Final = 24 * 3600.0  # an event waits so long for room before its attempts are counted
 
 
@@ -44,6 +46,7 @@ class UploadedEventStream:
         self._consumer, self._clock, self._stop = consumer, clock, asyncio.Event()
         self.letters = UploadedEventLetters(redis, settings, clock)
         self._grouped = False
+        self._cursor, self._new_first = _START, False
         self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -148,15 +151,33 @@ class UploadedEventStream:
         self._grouped = True
 
     async def _next_entry(self) -> StreamEntry | None:
-        """One that somebody had for too long, or that was put off; else the next new one."""
+        """One that somebody had for too long, or was put off, and a new one by turns: neither holds up the other."""
+        self._new_first = not self._new_first
+        if self._new_first:
+            return await self._new_entry() or await self._claimed_entry()
+        return await self._claimed_entry() or await self._new_entry()
+
+    async def _claimed_entry(self) -> StreamEntry | None:
+        """The next one from where the last search ended: what waits again and again is not the only one to be tried."""
         stream, group = self._names
         idle = round(self._settings.retry_seconds * 1000)
-        claimed: Any = await self._redis.xautoclaim(stream, group, self._consumer, idle, "0-0", count=1)
-        if claimed[1]:
-            ((id_, fields),) = claimed[1]
-            pending: Any = await self._redis.xpending_range(stream, group, id_, id_, 1)
-            tries = pending[0]["times_delivered"] if pending else 1
-            return StreamEntry(id_, fields or {}, tries)
+        for _ in range(SCANS):
+            claimed: Any = await self._redis.xautoclaim(stream, group, self._consumer, idle, self._cursor, count=1)
+            self._cursor = claimed[0]
+            for id_ in claimed[2] if len(claimed) > 2 else ():
+                await self.letters.bury_trimmed(id_)
+                _log.warning("event %s is a dead letter: it was trimmed before it was taken", id_.decode())
+            if claimed[1]:
+                ((id_, fields),) = claimed[1]
+                pending: Any = await self._redis.xpending_range(stream, group, id_, id_, 1)
+                tries = pending[0]["times_delivered"] if pending else 1
+                return StreamEntry(id_, fields or {}, tries)
+            if self._cursor == _START:
+                break
+        return None
+
+    async def _new_entry(self) -> StreamEntry | None:
+        stream, group = self._names
         read: Any = await self._redis.xreadgroup(group, self._consumer, {stream: ">"}, count=1)
         if not read:
             return None

@@ -91,7 +91,7 @@ def retry_after(text: str, now: datetime) -> float:
         return float(text[:9])
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter of a year or a zone that no clock has
         return 0.0
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # `-0000` says only that no zone is known
     return max(0.0, (moment - now).total_seconds())

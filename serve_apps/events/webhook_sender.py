@@ -118,15 +118,23 @@ class WebhookSender:
     async def _send_round(
         self, lease: WebhookLease, url: str, keys: Sequence[str], events: Sequence[OutgoingEvent]
     ) -> bool:
-        """Send them at the same time, and record what came of it at once; False where the receiver wants no more."""
+        """Send them at the same time, and record what came of it at once; False where the receiver wants no more.
+
+        Where one of them meets an error that no attempt has, it is raised after the others were recorded.
+        """
         now = datetime.now(UTC)
-        attempts = await asyncio.gather(*(self.client.send(url, keys, event, now) for event in events))
+        sending = (self.client.send(url, keys, event, now) for event in events)
+        outcomes = await asyncio.gather(*sending, return_exceptions=True)
+        attempts = [one for one in outcomes if isinstance(one, Attempt)]
         await self._deliveries.record(lease, attempts, self.settings)
         for one in attempts:
             if not one.accepted:
                 _log.info("webhook %s: %s %s: %s", lease.id, one.event.topic, one.event.event, one.error)
         if gone := any(one.status == GONE for one in attempts):
             await self._deliveries.disable(lease, "the receiver answers 410: it wants no more events")
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
         return not gone
 
     async def _keys(self, lease: WebhookLease, webhook: Row) -> list[str] | None:

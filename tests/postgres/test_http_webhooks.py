@@ -1,5 +1,6 @@
 """Webhooks by HTTP: made with a secret that is shown once, tested, changed, replayed; events of the product itself."""
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -88,6 +89,8 @@ async def test_a_webhook_is_made_tested_changed_and_taken_away(
             "select action, detail::text from audit where action like 'webhook.%' order by seq"
         ).fetchall()
     assert [action for action, _ in trail][:1] == ["webhook.add"] and trail[-1][0] == "webhook.delete"
+    replays = [json.loads(detail)["failed_only"] for action, detail in trail if action == "webhook.replay"]
+    assert replays == [False, True]
     assert all(secret not in detail and "/hook" not in detail for _, detail in trail)
 
 

@@ -18,6 +18,7 @@ from cluster.state.identity.identity import IdentityStore, WorkspaceMember
 from cluster.state.work.jobs import JobLane, JobLedger
 from configs.sections_events import EventStreamSettings
 from pipelines.documents.store.page_quota import OverQuota
+from serve_apps.events.event_letters import StreamEntry, UploadedEventLetters
 from serve_apps.events.event_stream import UploadedEventStream
 from serve_apps.events.uploaded_event import DocumentUploaded, TakenEvent
 from tests.fakes import valkey
@@ -451,3 +452,100 @@ async def test_a_webhook_that_is_deleted_meanwhile_ends_no_job(stream: UploadStr
         await going.commit()
         await waiting
     assert stream.sql("select count(*) from jobs") == [(1,)]
+
+
+class FullForSome:
+    """Has no room for events whose id begins with `full`."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def take(self, member: WorkspaceMember, event: DocumentUploaded) -> TakenEvent:
+        self.asked.append(event.id)
+        if event.id.startswith("full"):
+            raise OverQuota("no room")
+        if self.asked.count(event.id) < 2:
+            raise NotFound("no such file yet")
+        return TakenEvent(event.id, "d", "j", "queued")
+
+
+async def test_many_events_that_wait_hold_up_neither_others_that_wait_nor_new_ones(
+    stream: UploadStream, store: Database
+) -> None:
+    settings, some = EventStreamSettings(**{**stream.settings, "retry_seconds": 0.001}), FullForSome()
+    intake: Any = some
+    consumer = UploadedEventStream(stream.redis, intake, IdentityStore(store), settings, consumer="one")
+    for name in (*(f"full{number}" for number in range(25)), "late"):
+        await stream.send(job_id=name, document_key="in/a")
+    for _ in range(26):
+        await consumer.step()
+    for _ in range(60):
+        await asyncio.sleep(0.005)
+        await consumer.step()
+    assert some.asked.count("late") == 2 and await stream.waiting() == 25
+    await stream.send(job_id="new", document_key="in/a")
+    for _ in range(2):
+        await asyncio.sleep(0.005)
+        await consumer.step()
+    assert "new" in some.asked
+
+
+async def test_an_event_that_is_trimmed_while_it_waits_is_a_dead_letter(stream: UploadStream, store: Database) -> None:
+    settings = EventStreamSettings(**{**stream.settings, "retry_seconds": 0.01})
+    full: Any = NoPagesLeft()
+    consumer = UploadedEventStream(stream.redis, full, IdentityStore(store), settings, consumer="one")
+    await stream.send(job_id="j", document_key="in/a")
+    await consumer.step()
+    await stream.redis.xtrim(STREAM, maxlen=0, approximate=False)
+    await asyncio.sleep(0.03)
+    assert not await consumer.step()
+    (letter,) = await stream.dead()
+    assert letter["dead_why"].startswith("trimmed before it was taken") and "all of the 10 pages" in letter["dead_why"]
+    assert await consumer.letters.counts() == (0, 1)
+    assert await consumer.letters.retry() == 0 and len(await stream.dead()) == 1, "nothing is left to try"
+
+
+async def test_a_slow_consumer_writes_no_note_of_what_another_has_ended(stream: UploadStream, store: Database) -> None:
+    consumer = await stream.consumer(store)
+    await stream.send(job_id="j", document_key="in/none")
+    await consumer.step()
+    assert await consumer.letters.counts() == (1, 0)
+    ((id_, fields),) = await stream.redis.xrange(STREAM)
+    entry = StreamEntry(id_, fields, 1)
+    await consumer.letters.end(entry)
+    await consumer.letters.waits_since(entry, "not_found", "no such file")
+    assert await consumer.letters.counts() == (0, 0)
+
+
+async def test_two_who_retry_at_once_write_each_event_once(stream: UploadStream, store: Database) -> None:
+    letters = (await stream.consumer(store)).letters
+    for _ in range(50):
+        await stream.redis.xadd(f"{STREAM}:dead", {"event": "x", "dead_id": "1-1", "dead_why": "w"})
+    counts = await asyncio.gather(letters.retry(), letters.retry())
+    assert sum(counts) == await stream.redis.xlen(STREAM) == 50 and await stream.dead() == []
+
+
+class OpenAudit(UploadedEventLetters):
+    """Counts the transactions that are open while letters are tried again."""
+
+    def __init__(self, stream: UploadStream) -> None:
+        super().__init__(stream.redis, EventStreamSettings(**stream.settings))
+        self.upload, self.open = stream, 0
+
+    async def retry(self, letter: str | None = None) -> int:
+        ((self.open,),) = self.upload.sql(
+            "select count(*) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()"
+        )
+        return 7
+
+
+async def test_the_audit_of_a_retry_is_open_before_its_effect(
+    stream: UploadStream, store: Database, app_dsn: str, tmp_path: Path
+) -> None:
+    there = await stream.consumer(store)
+    there.letters = letters = OpenAudit(stream)
+    async with serve(replace(make_parts(app_dsn, tmp_path), event_stream=there)) as api:
+        admin = await api.sign_in(stream.office.emails[Role.ADMIN])
+        assert (await admin.post("/api/events/document-uploaded/retry", json={})).json() == {"retried": 7}
+    assert letters.open == 1
+    assert stream.sql("select detail ->> 'retried' from audit where action = 'event.retry'") == [("7",)]

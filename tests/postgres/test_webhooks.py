@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from cluster.basics.addresses import resolve_host
 from cluster.basics.scope import Role
 from cluster.state.db.postgres import Database
 from cluster.state.rotation import rotate_keys
 from cluster.state.vault import Vault, VaultKey
+from cluster.state.webhooks.deliveries import Attempt, OutgoingEvent
+from serve_apps.events.webhook_client import WebhookClient
 from tests.fakes.event_parts import webhook_sender
 from tests.fakes.http import open_office
 from tests.fakes.webhook_desk import WebhookDesk, until
@@ -148,6 +151,33 @@ async def test_a_pause_that_a_receiver_asks_for_is_bounded(desk: WebhookDesk, re
     await until(lambda: desk.sql("select attempts from webhook_deliveries") == [(1,)])
     ((rests,),) = desk.sql("select extract(epoch from next_at - clock_timestamp())::int from webhooks")
     assert 3500 < rests <= 3600
+
+
+class BrokenForOne(WebhookClient):
+    """An error that nobody has foreseen, at the second message that is sent."""
+
+    sent = 0
+
+    async def send(self, url: str, keys: Sequence[str], event: OutgoingEvent, now: datetime) -> Attempt:
+        self.sent += 1
+        if self.sent == 2:
+            raise RuntimeError("nobody has foreseen this")
+        return await super().send(url, keys, event, now)
+
+
+async def test_an_error_at_one_message_lets_the_others_of_its_round_be_recorded(
+    desk: WebhookDesk, receiver: Receiver
+) -> None:
+    await desk.add("job.queued")
+    await desk.jobs(3, ())
+    sender = desk.sender()
+    sender.client = BrokenForOne(desk.settings, resolve_host)
+    desk.senders.append(sender)
+    await sender.open()
+    await until(lambda: desk.states() == {"delivered": 2, "pending": 1})
+    await desk.pass_time(minutes=3)
+    await until(lambda: desk.states() == {"delivered": 3})
+    assert len(receiver.ids) == len(set(receiver.ids)) == 3, "what was accepted is not sent again"
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,8 @@ def test_waits_grow_and_a_receiver_may_ask_for_more_up_to_the_longest() -> None:
         ("soon", 0.0),
         ("", 0.0),
         ("-5", 0.0),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0.0),
+        ("Wed, 01 Jan 2031 00:01:30 +99999999999999", 0.0),
         ("9" * 400, 999_999_999.0),
     ],
 )

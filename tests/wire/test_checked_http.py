@@ -270,6 +270,8 @@ async def test_a_part_of_a_body_whether_a_server_knows_ranges_or_not(ranges: boo
         ("Thu, 01 Jan 2026 00:00:30 GMT", 30),
         ("Thu, 01 Jan 2025 00:00:30 GMT", 2),
         ("Thu, 99 Foo 2025", 2),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 2),
+        ("Thu, 01 Jan 2026 00:00:30 +99999999999999", 2),
     ],
 )
 def test_what_a_server_asks_to_wait_is_a_number_or_a_date_and_never_nothing(told: str | None, wait: float) -> None:

@@ -303,7 +303,7 @@ def _told_wait(told: str, otherwise: float, now: Callable[[], datetime]) -> floa
         return float(told[:12])
     try:
         date = parsedate_to_datetime(told)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter of a year or a zone that no clock has
         return otherwise
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(otherwise, (date - now()).total_seconds())

@@ -231,7 +231,8 @@ async def replay(webhook_id: UUID, body: ReplayOrder, me: Me, parts: Its) -> Rep
     wanted = ReplayRequest(event, body.since, body.failed_only)
     async with parts.database.transaction(me.scope) as tx:
         count = await parts.webhooks.store.replay(tx, me.scope, str(webhook_id), wanted)
-        detail = {"event": body.event_id, "since": str(body.since or ""), "replayed": count}
+        said = {"event": body.event_id, "since": str(body.since or ""), "failed_only": body.failed_only}
+        detail = {**said, "replayed": count}
         await parts.audit.record(tx, me.scope, "webhook.replay", str(webhook_id), detail=detail)
     parts.webhooks.wake()
     return ReplayStarted(webhook_id=webhook_id, replayed=count)

@@ -99,10 +99,10 @@ async def retry_events(body: RetryOrder, me: Me, parts: Its) -> RetryStarted:
     theirs = await _is_theirs(parts, me)
     if body.id is not None and not theirs:
         raise NotFound(f"dead letter {body.id}")
-    async with _reached():
+    detail: dict[str, int] = {}
+    async with parts.audited(me, "event.retry", body.id or "all", detail), _reached():
         count = await parts.event_stream.letters.retry(body.id) if theirs else 0
-    async with parts.audited(me, "event.retry", body.id or "all", {"retried": count}):
-        pass
+        detail["retried"] = count
     return RetryStarted(retried=count)
 
 
