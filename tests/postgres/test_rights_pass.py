@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Transaction
 from cluster.state.work.jobs import JobId, JobLane
 from pipelines.documents.sources.source_port import ItemRights, SourceItem
+from pipelines.documents.sync.rights_pass import UnreadItem
 from pipelines.documents.sync.source_clock import SourceClock
 from pipelines.documents.sync.start_sync import SourceBusy, SyncStarter
 from pipelines.documents.sync.synced_documents import SyncedDocuments
@@ -512,3 +514,81 @@ async def test_documents_that_stay_are_those_that_are_seen(
     assert (await sources.parts.store.page(scope))[1] == 0
     blobs = [path for path in ledger.blobs.path(f"blob:{scope.tenant}").rglob("*") if path.is_file()]  # type: ignore[arg-type]
     assert len(blobs) == 9
+
+
+async def test_what_a_pass_finds_gone_and_another_back_has_its_readers_by_hand(
+    ledger: Bench, scope: Scope, shelf: LongShelf
+) -> None:
+    """The unit that fetches it was written when it was there."""
+    sources = sync_bench(ledger, scope, None, shelf_kind(shelf))
+    source = await sources.add(readers=("*",), max_removed_percent=100)
+    for name in ITEMS:
+        shelf.put(name, f"Text of {name}.")
+    await sources.sync(source)
+    by_hand = (
+        "update documents set readers = array['user:boss@x.example'], own_readers = true"
+        " where filename = 'a.txt' returning id"
+    )
+    (document,) = await ledger.rows(scope, by_hand)
+    shelf.put("a", "Text of a, changed.")
+    long = await list_only(sources, source)
+    item, text = shelf.items["a"], shelf.bytes["a"]
+    shelf.drop("a")
+    await run_pass(sources, source)
+    shelf.items["a"], shelf.bytes["a"] = item, text
+    if shelf.changes is not None:
+        shelf.changes.append(("a", item))
+    await run_pass(sources, source)
+    assert await ledger.run(JobLane.SMALL) == long
+    await settle(sources)
+    await sources.sync(source)
+    now = await ledger.rows(scope, "select readers, own_readers from documents where id = %(id)s", id=document["id"])
+    assert now == [{"readers": ["user:boss@x.example"], "own_readers": True}]
+
+
+@pytest.mark.parametrize("what", ["withdrawn", "gone"])
+@pytest.mark.parametrize("name", ["a", "n"])
+async def test_what_is_fetched_while_a_pass_plans_does_not_escape_it(
+    guarded: SyncBench, ledger: Bench, scope: Scope, shelf: LongShelf, ann: ItemRights, name: str, what: str
+) -> None:
+    source = await fill(guarded, shelf, ann)
+    shelf.put(name, f"Text of {name} anew.", rights=ann)
+    long = await list_only(guarded, source)
+    text = shelf.bytes[name]
+    if what == "gone":
+        shelf.drop(name)
+    else:
+        shelf.change(name, rights=EVE)
+    await guarded.start(source)
+    assert ledger.sync is not None
+    passes = ledger.sync._planner._passes
+    unread = passes.unread
+
+    async def after_the_long_sync(*asked: Any) -> AsyncIterator[list[UnreadItem]]:
+        shelf.bytes[name] = text
+        assert await ledger.run(JobLane.SMALL, owner="another") == long
+        async for page in unread(*asked):
+            yield page
+
+    passes.unread = after_the_long_sync  # type: ignore[method-assign]
+    job = await ledger.claim("passes", JobLane.SYNC)
+    await ledger.finish(job, ledger.runner())
+    passes.unread = unread  # type: ignore[method-assign]
+    assert name not in await seen_by(guarded, ann)
+
+
+async def test_a_long_sync_shows_nothing_new_of_a_source_that_is_hidden_since_it_listed(
+    guarded: SyncBench, ledger: Bench, scope: Scope, shelf: LongShelf, ann: ItemRights
+) -> None:
+    source = await fill(guarded, shelf, ann, stale_after_hours=1)
+    shelf.put("n", "Text of n.", rights=ann)
+    long = await list_only(guarded, source)
+    days = "last_success_at = now() - interval '5 days', created_at = now() - interval '9 days'"
+    await ledger.rows(scope, f"update sources set {days} returning id")
+    await guarded.clock.tick()
+    assert await seen_by(guarded, ann) == []
+    assert await ledger.run(JobLane.SMALL) == long
+    assert await seen_by(guarded, ann) == []
+    await guarded.sync(source)
+    await settle(guarded)
+    assert "n" in await seen_by(guarded, ann), "and the next sync shows it"

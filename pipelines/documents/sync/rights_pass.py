@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
@@ -30,10 +31,12 @@ class PassBasis:
     Attributes:
         sync: the job that reads meanwhile.
         cursor: where its listing ended, if that is told: all before that is in its units, or in what is known.
+        since: a moment before the pass looked at what is known.
     """
 
     sync: str | None
     cursor: str | None
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,13 @@ class UnreadItem:
 
     Attributes:
         left: a pass before this one found it gone.
+        taken: it was fetched about when the pass looked at what is known, with the readers of its unit.
     """
 
     item: SourceItem
     readers: tuple[str, ...]
     left: bool = False
+    taken: bool = False
 
 
 class Amendments:
@@ -57,10 +62,18 @@ class Amendments:
     """
 
     def __init__(
-        self, listing: Listing, rules: ReaderRules, planned: Mapping[str, tuple[str, ...]], sync: str | None
+        self,
+        listing: Listing,
+        rules: ReaderRules,
+        planned: Mapping[str, tuple[str, ...]],
+        sync: str | None,
+        known: Collection[str] = (),
     ) -> None:
-        """`planned`: readers of items by id, where the plan of the listing names them; `sync` has their units."""
+        """`planned`: readers of items by id, where the plan of the listing names them; `sync` has their units; `known`:
+        ids of documents whose removal the plan decides on.
+        """
         self._listing, self._rules, self._planned, self._sync = listing, rules, planned, sync
+        self._known = frozenset(known)
         self._listed = {item.id: item for item in listing.items}
         self._removed = set(listing.removed)
         self._looked_at = 0
@@ -83,10 +96,11 @@ class Amendments:
 
     def _unit_of(self, one: UnreadItem) -> WorkUnit | None:
         listed = self._listed.get(one.item.id)
-        self._looked_at += not one.left
+        counted = not one.left and not (one.taken and one.item.id in self._known)
+        self._looked_at += counted
         if listed is None:
             if self._listing.full or one.item.id in self._removed:
-                self.gone += [] if one.left else [one.item.id]
+                self.gone += [one.item.id] if counted else []
                 return None
             if one.left:
                 return None
@@ -120,16 +134,17 @@ class RightsPasses(SqlStore, queries="rights_pass.sql"):
         rows = await self._db.read(lease.scope, self._sql["basis"], **named)
         return PassBasis(**rows[0]) if rows else None
 
-    async def unread(self, scope: Scope, sync: str | None) -> AsyncIterator[list[UnreadItem]]:
-        """Items that a sync is still to fetch, some at a time."""
-        after = ""
+    async def unread(self, scope: Scope, basis: PassBasis) -> AsyncIterator[list[UnreadItem]]:
+        """Items that the sync is still to fetch, or has fetched since, some at a time."""
+        after, sync = "", basis.sync
         while sync is not None:
             named = {"sync": sync, "workspace": scope.workspace, "after": after, "most": UNREAD_A_PAGE}
+            named["since"] = basis.since
             rows = await self._db.read(scope, self._sql["unread"], **named)
             if not rows:
                 return
             after = rows[-1]["key"]
-            yield [UnreadItem(item_from_json(row["item"]), tuple(row["readers"]), row["left"]) for row in rows]
+            yield [UnreadItem(item_from_json(r["item"]), tuple(r["readers"]), r["left"], r["taken"]) for r in rows]
 
     async def amend(
         self, tx: Transaction, scope: Scope, source: SourceDefinition, units: Sequence[WorkUnit]

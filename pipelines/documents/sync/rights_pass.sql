@@ -1,15 +1,16 @@
 -- basis: What a pass goes on from: the sync that reads meanwhile, and where its listing ended; no row where it is not the newest.
-select s.job_id::text as sync,
+-- What is settled in a transaction that is under way now is seen only later: `since` is long before that.
+select s.job_id::text as sync, clock_timestamp() - interval '5 minutes' as since,
        coalesce(case when j.state in ('queued', 'running') then j.payload->>'cursor' end, s.cursor) as cursor
 from sources s left join jobs j on j.id = s.job_id and j.workspace_id = s.workspace_id
 where s.id = %(source)s and s.workspace_id = %(workspace)s and s.rights_job_id = %(job)s;
 
--- unread: Items that a sync is still to fetch, or may be told to fetch once more.
-select u.key, u.payload->'item' as item, u.payload->'readers' as readers,
+-- unread: Items that a sync is still to fetch, may be told to fetch once more, or has fetched since.
+select u.key, u.status not in ('pending', 'failed') as taken, u.payload->'item' as item, u.payload->'readers' as readers,
        coalesce((u.payload->>'left')::boolean, false) as left
 from units u
-where u.job_id = %(sync)s and u.workspace_id = %(workspace)s and u.stage = 'fetch' and u.status in ('pending', 'failed')
-  and u.key > %(after)s
+where u.job_id = %(sync)s and u.workspace_id = %(workspace)s and u.stage = 'fetch'
+  and (u.status in ('pending', 'failed') or u.settled_at >= %(since)s) and u.key > %(after)s
 order by u.key limit %(most)s;
 
 -- amend: Items that are still to be fetched are so as they were listed now; the keys of those.

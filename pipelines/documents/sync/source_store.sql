@@ -161,6 +161,15 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.error is
   and i.gone_at <= clock_timestamp() - make_interval(days => %(days)s)
 order by i.gone_at, i.item_id limit %(most)s;
 
+-- left_item: Who read the document by hand before its item left, if any did; no row where it is here.
+select i.kept_readers from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = %(item)s and i.gone_at is not null for update;
+
+-- is_outdated: A row where the rights that a sync has listed are older than the moment from which nobody confirms them.
+select s.id from sources s join jobs j on j.id = %(job)s and j.workspace_id = s.workspace_id
+where s.id = %(source)s and s.workspace_id = %(workspace)s and s.has_rights
+  and s.hidden_at > coalesce((j.payload->>'listed_at')::timestamptz, j.created_at);
+
 -- is_gone: A row where the item is not back; it is locked until the transaction ends.
 select i.item_id from source_items i
 where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.item_id = %(item)s

@@ -264,7 +264,7 @@ class SourceSync:
                     # Its bytes are those of the version that was asked for, whatever a pass has seen since.
                     now = item_from_json(payload["item"])
                     item = replace(now, version=item.version, fingerprint=item.fingerprint)
-                    origin = await self._documents.take(tx, lease.scope, source, item, payload, location)
+                    origin = await self._documents.take(tx, lease.scope, source, item, payload, location, lease.job)
                 spare = not await self._passes.is_used(tx, lease.scope, unit.payload["document"], location)
             status = UnitStatus.UNCHANGED if origin is None else UnitStatus.DONE
             await self._jobs.settle(tx, lease, FETCH, _settled([unit], status))

@@ -168,8 +168,10 @@ class SyncPlanner:
         rules = await self._store.rules(lease.scope, source)
         plan = plan_sync(known.items, listing, rules, RemovalGuard(share, waited_for=source.waited_for))
         told = {"job": lease.job, "dry_run": False, "at": listed_at.isoformat(), **describe_plan(plan, listing)}
-        amendments = Amendments(listing, rules, {one.item.id: one.readers for one in plan.fetches}, basis.sync)
-        async for unread in self._passes.unread(lease.scope, basis.sync):
+        planned = {one.item.id: one.readers for one in plan.fetches}
+        documents = [one.id for one in known.items if one.document is not None]
+        amendments = Amendments(listing, rules, planned, basis.sync, documents)
+        async for unread in self._passes.unread(lease.scope, basis):
             await self._write_units(lease, AMEND, amendments.of(unread))
         here = sum(one.is_here for one in known.items)
         await self._write_units(lease, AMEND, amendments.removals(here, share))

@@ -39,13 +39,16 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         item: SourceItem,
         payload: Mapping[str, Any],
         location: str,
+        job: str,
     ) -> str | None:
-        """Keep where an item's bytes are, and announce its document, or give it back its readers where it `returns`.
+        """Keep where an item's bytes are, and announce its document, or give it back its readers where it had left.
 
         Its origin; None where a person has deleted it.
         """
         await lock_corpus(tx, scope)
         document, origin = payload["document"], str(payload["origin"])
+        if await tx.one(self._sql["is_outdated"], source=source.id, workspace=scope.workspace, job=job):
+            payload = {**payload, "readers": [STALE], "by_hand": False}
         if document is None:
             document = document_id(scope.workspace, origin)
             filename = filename_of(item)
@@ -61,8 +64,12 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
             return None
         else:
             origin = there[document]
-            if payload.get("returns"):
-                await self._show(tx, scope, document, item, payload)
+            # A pass may have found it gone and back since the unit was written.
+            gone = await tx.one(self._sql["left_item"], source=source.id, workspace=scope.workspace, item=item.id)
+            if gone is not None or payload.get("returns"):
+                kept = None if gone is None or source.has_rights else gone["kept_readers"]
+                back = payload if kept is None else {**payload, "readers": kept, "by_hand": True}
+                await self._show(tx, scope, document, item, back)
                 await mark_corpus_changed(tx, scope)
         await tx.run(self._sql["remember_bytes"], document=document, workspace=scope.workspace, location=location)
         await tx.run(self._sql["take"], **scope.keys, source=source.id, document=document, **_item_values(item))
