@@ -57,7 +57,8 @@ $(STAMP): $(RUNTIME)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c configs/constraints.txt
 	@touch $@
 
-demo: $(if $(BLOBS),install,install-runtime) ## start everything, ingest the samples, ask three questions. BLOBS=s3: bytes in a bucket
+demo: $(if $(BLOBS),install)
+demo: install-runtime ## start everything, ingest the samples, ask three questions. BLOBS=s3: bytes in a bucket
 	$(RUN) -m tests.acceptance.demo --began $(BEGAN) --blobs $(or $(BLOBS),folder)
 
 up: install-runtime ## start everything; returns when all is healthy

@@ -14,7 +14,7 @@ from cluster.basics.disk import DiskRoom, DiskUsage, means_full, usage_of
 from cluster.basics.errors import DiskFull, MemoryShort, Stalled, Unavailable
 from cluster.doctor import disk_finding
 from pipelines.documents.index.generations import BrokenVectors
-from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.blobs import WRITTEN_AT_ONCE, FolderBlobs
 from pipelines.read import classified
 from serve_apps.http import problems
 
@@ -66,7 +66,7 @@ async def test_nothing_of_an_upload_stays_that_finds_no_room(tmp_path: Path, how
     free = iter([0] if how == "before" else [100 * MIB, 50 * MIB, 5 * MIB])
 
     async def chunks() -> AsyncIterator[bytes]:
-        yield b"first"
+        yield bytes(WRITTEN_AT_ONCE)
         if how == "by the system":
             raise full()
         yield b"second"

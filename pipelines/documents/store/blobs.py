@@ -79,7 +79,9 @@ async def write_whole(target: Path, chunks: AsyncIterator[bytes], room: DiskRoom
                     if size >= WRITTEN_AT_ONCE:
                         await _in_thread(_write, file, waiting, room)
                         waiting, size = [], 0
-                await _in_thread(_finish_file, file, waiting, target)
+                if waiting:
+                    await _in_thread(_write, file, waiting, room)
+                await _in_thread(_finish_file, file, target)
             finally:
                 await _in_thread(file.close)
     except BaseException:
@@ -108,8 +110,7 @@ def _write(file: BinaryIO, blocks: Sequence[bytes], room: DiskRoom) -> None:
     file.writelines(blocks)
 
 
-def _finish_file(file: BinaryIO, blocks: Sequence[bytes], target: Path) -> None:
-    file.writelines(blocks)
+def _finish_file(file: BinaryIO, target: Path) -> None:
     file.flush()
     os.fsync(file.fileno())
     file.close()
