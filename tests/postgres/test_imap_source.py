@@ -14,6 +14,7 @@ from tests.fakes.ledger import Bench
 from tests.fakes.reading import WorkerKilled
 from tests.fakes.shelves import CutLedger, SyncBench, sync_bench, use_sync
 from tests.fakes.slapd import Authority
+from tests.postgres.test_rights_pass import settle
 from tests.postgres.test_s3_source import credential
 from tests.postgres.test_shift import shift
 from tests.postgres.test_source_sync import person
@@ -207,6 +208,7 @@ async def test_killed_or_cut_off_in_the_middle_the_next_sync_ends_equal(
     assert 15 < len(await sources.ids()) < 40
     before.alter = lambda block: block
     await sources.sync(source)
+    await settle(sources)  # it was asked for while another one read: a whole one follows
     assert len(await sources.ids()) == 40
     plain, opener = ledger.jobs, sources.parts.opener
     for n, at in enumerate((2, 5, 8, 9)):
