@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.documents.sources.checked_http import classified_faults
 from pipelines.documents.sources.cloud.cloud_answers import (
     ListingSteps,
     id_of,
@@ -13,7 +14,7 @@ from pipelines.documents.sources.cloud.cloud_answers import (
     text_of,
     text_or_none,
 )
-from pipelines.documents.sources.cloud.cloud_client import CursorExpired, classified_faults, listing_faults
+from pipelines.documents.sources.cloud.cloud_client import CursorExpired, listing_faults
 from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceRefused
 
 

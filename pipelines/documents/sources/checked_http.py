@@ -6,7 +6,8 @@ Whatever the name means a moment later (DNS rebinding), the connection goes wher
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -31,6 +32,8 @@ LEAST_WAIT: Final = 0.25  # seconds before one is asked again
 BLOCK_BYTES: Final = 1 << 20
 NETWORK_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, Forbidden, SourceInvalid, Unavailable)
 """What `network_fault` has names for: of connections, and of the ground's checks."""
+GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What an answer that makes no sense makes us stumble over: the server's fault, and not the worker's."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -206,8 +209,14 @@ async def read_part(answer: httpx.Response, start: int, length: int | None) -> A
     told = answer.headers.get("content-range", "").partition("-")[0].removeprefix("bytes").strip()
     if answer.status_code == 206 and told and told != str(start):
         raise SourceAway("the server gives another part than the one that was asked for")
-    skip, left = (0 if answer.status_code == 206 else start), length
-    async for block in unpacked(answer):
+    async for block in part_of(unpacked(answer), 0 if answer.status_code == 206 else start, length):
+        yield block
+
+
+async def part_of(blocks: AsyncIterator[bytes], skip: int, length: int | None) -> AsyncIterator[bytes]:
+    """Of these blocks the bytes after the first `skip`, at most `length` of them; None: all."""
+    left = length
+    async for block in blocks:
         taken = block[skip:]
         skip = max(0, skip - len(block))
         if left is not None:
@@ -281,6 +290,20 @@ def network_fault(error: BaseException, what: str) -> SourceAway | SourceRefused
             return SourceRefused(f"{what}: the certificate is not valid for this host")
         return SourceAway(f"{what} does not answer: {type(error).__name__}")
     return SourceAway(f"{what} does not answer in time") if isinstance(error, TimeoutError) else None
+
+
+@contextmanager
+def classified_faults(what: str) -> Iterator[None]:
+    """Faults of the network and of what a server answers get our names: it rests, and is asked another time.
+
+    Raises SourceAway, SourceRefused.
+    """
+    try:
+        yield
+    except NETWORK_ERRORS as error:
+        raise network_fault(error, what) or error from error
+    except GARBAGE as error:
+        raise SourceAway(f"{what} answers with what makes no sense") from error
 
 
 def shown_url(url: str) -> str:

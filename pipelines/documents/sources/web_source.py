@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pipelines.documents.sources.checked_http import check_host_of, origin_of
+from pipelines.documents.sources.checked_http import check_host_of, classified_faults, origin_of
 from pipelines.documents.sources.site.html_page import decode_html
 from pipelines.documents.sources.site.page_memory import pack_memory, unpack_memory
-from pipelines.documents.sources.site.site_client import SiteAnswer, SiteClient, SiteRobots, classified_faults
+from pipelines.documents.sources.site.site_client import SiteAnswer, SiteClient, SiteRobots
 from pipelines.documents.sources.site.site_crawl import CrawlBounds, SiteCrawl
 from pipelines.documents.sources.site.site_urls import SiteScope, normal_url, prefix_of
 from pipelines.documents.sources.site.sitemaps import read_sitemaps

@@ -9,9 +9,8 @@ from typing import Any, Final
 import httpx
 
 from pipelines.documents.sources.checked_http import (
-    NETWORK_ERRORS,
     checked_client,
-    network_fault,
+    classified_faults,
     origin_of,
     part_headers,
     read_part,
@@ -32,26 +31,10 @@ TIMEOUT: Final = httpx.Timeout(60.0, connect=20.0)
 _ERROR_BYTES: Final = 64 * 1024
 _BUSY: Final = (429, 500, 502, 503, 504)
 _LIMITS: Final = ("rateLimitExceeded", "userRateLimitExceeded")  # which Google tells by 403
-_GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 class CursorExpired(SourceAway):
     """The service has forgotten where a listing left off: everything is listed again."""
-
-
-@contextmanager
-def classified_faults(what: str) -> Iterator[None]:
-    """The one place where faults of clouds get our names, in listings and in answers.
-
-    What an answer makes us stumble over is the service's fault, not the worker's: it rests, and is asked another time.
-    Raises SourceAway, SourceRefused, ItemGone.
-    """
-    try:
-        yield
-    except NETWORK_ERRORS as error:
-        raise network_fault(error, what) or error from error
-    except _GARBAGE as error:
-        raise SourceAway(f"{what} answers with what makes no sense") from error
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
+from pipelines.documents.sources.checked_http import GARBAGE, part_of
 from pipelines.documents.sources.dav.multistatus import (
     PROPFIND_BODY,
     BrokenAnswer,
@@ -32,8 +33,6 @@ BLOCK: Final = 1 << 20
 _TIMES: Final = httpx.Timeout(30.0, connect=10.0)
 _BUSY: Final = (429, 503)
 _RANGE: Final = re.compile(r"bytes (\d{1,19})-")
-# What an answer that makes no sense makes us stumble over: the server's fault, and not the worker's.
-_GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
 class CollectionUnlisted(Exception):
@@ -148,21 +147,14 @@ class DavClient:
             if answer.status_code == 416:
                 return
             _check_read(answer, headers.get("If-Match"))
-            skip, left = start, length
+            skip = start
             if answer.status_code == 206:
                 first = _RANGE.match(answer.headers.get("content-range", ""))
                 if first is None or int(first[1]) != start:
                     raise SourceRefused("the server gives another range than the one that was asked for")
                 skip = 0
-            async for block in answer.aiter_raw(BLOCK):
-                taken, skip = block[skip:], max(0, skip - len(block))
-                if left is not None:
-                    taken = taken[:left]
-                    left -= len(taken)
-                if taken:
-                    yield taken
-                if left == 0:
-                    return
+            async for block in part_of(answer.aiter_raw(BLOCK), skip, length):
+                yield block
 
     @asynccontextmanager
     async def _answer(
@@ -184,7 +176,7 @@ class DavClient:
             raise SourceAway(f"the server cannot be reached, or broke off: {type(error).__name__}") from error
         except httpx.InvalidURL as error:
             raise SourceRefused("the server leads to a place that is none") from error
-        except _GARBAGE as error:
+        except GARBAGE as error:
             raise SourceAway("the server answers with what makes no sense") from error
 
     async def _ask(

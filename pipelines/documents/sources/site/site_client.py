@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,11 +11,9 @@ from protego import Protego
 
 from pipelines.documents.sources.checked_http import (
     CONNECTION,
-    NETWORK_ERRORS,
     PACKING,
     USER_AGENT,
     CheckedHost,
-    network_fault,
     read_whole,
     tls_context,
 )
@@ -30,18 +27,6 @@ _ANSWER_SECONDS: Final = 120.0
 _LONGEST_DELAY: Final = 60.0
 _TRIES: Final = 3
 _ACCEPT: Final = "text/html,application/xhtml+xml,*/*;q=0.8"
-_GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-
-
-@contextmanager
-def classified_faults(what: str) -> Iterator[None]:
-    """What an answer makes us stumble over is the site's fault, not the worker's. Raises SourceAway, SourceRefused."""
-    try:
-        yield
-    except NETWORK_ERRORS as error:
-        raise network_fault(error, what) or error from error
-    except _GARBAGE as error:
-        raise SourceAway(f"{what} answers with what makes no sense") from error
 
 
 @dataclass(frozen=True, slots=True)
