@@ -77,7 +77,11 @@ def endpoints() -> Iterator["StateEndpoints"]:
 
 @pytest.fixture(scope="session")
 def template_database(endpoints: "StateEndpoints") -> str:
-    """The name of a database that has every migration; made once, copied per test."""
+    """The name of a database that has every migration and no index for BM25; made once, copied per test.
+
+    pg_textsearch knows an index by its OID alone: copies of one index would share the words that are not on disk yet,
+    and cleaning one would look for rows that only another database has. So each copy makes one of its own.
+    """
     import psycopg
     from psycopg.conninfo import make_conninfo
 
@@ -88,6 +92,8 @@ def template_database(endpoints: "StateEndpoints") -> str:
     admin = make_conninfo(endpoints.postgres_admin or "", dbname="aos_template")
     with ThreadPoolExecutor(1) as thread:  # a thread of its own: the test's event loop may already exist in this one
         thread.submit(lambda: asyncio.run(apply_migrations(admin))).result()
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("drop index document_chunks_bm25")
     return "aos_template"
 
 
@@ -95,11 +101,14 @@ def template_database(endpoints: "StateEndpoints") -> str:
 def database(endpoints: "StateEndpoints", template_database: str) -> Iterator[str]:
     """The name of this test's own migrated database."""
     import psycopg
+    from psycopg.conninfo import make_conninfo
 
     name = f"test_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
         connection.execute(f"create database {name} template {template_database} strategy file_copy")
         try:
+            with psycopg.connect(make_conninfo(endpoints.postgres_admin or "", dbname=name), autocommit=True) as copied:
+                copied.execute("select make_keyword_index()")
             yield name
         finally:
             connection.execute(f"drop database {name} with (force)")
