@@ -18,7 +18,7 @@ from pipelines.documents.sources.site.site_client import SiteAnswer, SiteClient,
 from pipelines.documents.sources.site.site_crawl import CrawlBounds, SiteCrawl
 from pipelines.documents.sources.site.site_urls import SiteScope, normal_url, prefix_of
 from pipelines.documents.sources.site.sitemaps import read_sitemaps
-from pipelines.documents.sources.source_cache import CachePlace, bytes_below, cache_place
+from pipelines.documents.sources.source_cache import CachePlace, cache_place
 from pipelines.documents.sources.source_port import (
     ItemGone,
     ListingPage,
@@ -46,12 +46,15 @@ class SiteBodies:
     place: CachePlace
 
     def begin(self) -> None:
-        """Drop what nobody came for."""
+        """Drop what nobody came for, and of too many bytes those that came first."""
         with self.place.locked(alone=True) as folder:
-            for one in folder.iterdir():
-                with suppress(FileNotFoundError):
-                    if one.stat().st_mtime < time.time() - _KEPT_SECONDS or bytes_below(folder) > self.place.most_bytes:
-                        one.unlink()
+            kept = sorted((entry.stat().st_mtime, entry.path, entry.stat().st_size) for entry in os.scandir(folder))
+            too_much, oldest = sum(size for _, _, size in kept) - self.place.most_bytes, time.time() - _KEPT_SECONDS
+            for came_at, path, size in kept:
+                if came_at >= oldest and too_much <= 0:
+                    return
+                Path(path).unlink()
+                too_much -= size
 
     def keep(self, digest: str, body: bytes) -> None:
         """Whole or not at all; not where the disk has no room."""
