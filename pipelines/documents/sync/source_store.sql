@@ -255,11 +255,16 @@ where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_wi
 -- forget: What was remembered of an item.
 delete from source_items where source_id = %(source)s and workspace_id = %(workspace)s and item_id = any(%(items)s);
 
--- next_visible: The next documents of a source that somebody may see.
+-- next_items: The next items of a source that are here, by id, with their documents; whoever goes on does so after the last.
+select i.item_id, i.document_id from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is null and i.item_id > %(after)s
+order by i.item_id limit %(most)s;
+
+-- visible: Some documents of a source that somebody may see.
 select i.document_id from source_items i join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
 where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is null
   and d.readers is distinct from array[%(reader)s::text]
-order by i.document_id limit %(most)s;
+limit %(most)s;
 
 -- set_hidden: Nobody has confirmed its rights for too long.
 update sources set hidden_at = clock_timestamp() where id = %(source)s and workspace_id = %(workspace)s;
