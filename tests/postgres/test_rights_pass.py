@@ -1,5 +1,6 @@
 """Rights passes: what a source withdraws or removes while a long sync reads it holds at once, and stays so."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -589,3 +590,28 @@ async def test_a_long_sync_shows_nothing_new_of_a_source_that_is_hidden_since_it
     await guarded.sync(source)
     await settle(guarded)
     assert "n" in await seen_by(guarded, ann), "and the next sync shows it"
+
+
+class SlowDocuments(SyncedDocuments):
+    """Both jobs have the source's row, as far as both can, before either changes it."""
+
+    async def hold_current(self, *asked: Any) -> bool:
+        held = await super().hold_current(*asked)
+        await asyncio.sleep(0.3)
+        return held
+
+
+@pytest.mark.parametrize("shelf", ["all"], indirect=True)
+async def test_a_sync_and_its_pass_close_at_once_and_neither_is_held_up(
+    guarded: SyncBench, ledger: Bench, shelf: LongShelf, ann: ItemRights
+) -> None:
+    source = await fill(guarded, shelf, ann)
+    shelf.put("n", "Text of n.", rights=ann)
+    await list_only(guarded, source)
+    jobs = [await plan_pass(guarded, source), await ledger.claim("reads", JobLane.SMALL)]
+    before, sync = (await guarded.show(source))["last_success_at"], ledger.sync
+    assert sync is not None
+    sync._documents = SlowDocuments(ledger.database)
+    payloads = [(await ledger.jobs.reload(job)).payload for job in jobs]
+    await asyncio.gather(*(sync.close(job.lease, payload) for job, payload in zip(jobs, payloads, strict=True)))
+    assert (await guarded.show(source))["last_success_at"] > before

@@ -219,6 +219,7 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         if plan.waiting:
             paths = sorted(one.path for one in plan.waiting)[:SAMPLE]
             waiting = {"reason": plan.reason, "removals": len(plan.waiting), "paths": paths, "job": told["job"]}
+        await tx.run(self._sql["hold"], **named)
         await tx.run(self._sql["await"], **named, items=[one.id for one in plan.waiting])
         values = {"waiting": None if waiting is None else Jsonb(waiting), "plan": Jsonb(dict(told)) if whole else None}
         await tx.run(self._sql["set_waiting"], **named, **values)

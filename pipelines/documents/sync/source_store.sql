@@ -183,6 +183,13 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s order by i.ite
 select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s
 and %(job)s in (s.job_id, s.rights_job_id) for share;
 
+-- hold_current: The same for who changes the source's row then: two who share it and wait for each other would both be held up.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s
+and %(job)s in (s.job_id, s.rights_job_id) for no key update;
+
+-- hold: A source's row, before those of its items: others take them in that order.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s for no key update;
+
 -- hold_documents: Documents of the source that are there, locked, so that nobody deletes them meanwhile.
 select d.id, d.origin from documents d
 where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_with(d.origin, %(prefix)s)

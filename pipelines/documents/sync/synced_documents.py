@@ -31,6 +31,11 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         named = {"source": source, "workspace": scope.workspace, "job": job}
         return await tx.one(self._sql["is_current"], **named) is not None
 
+    async def hold_current(self, tx: Transaction, scope: Scope, source: str, job: str) -> bool:
+        """The same where the source's row is to be changed: nobody else writes for it until the transaction ends."""
+        named = {"source": source, "workspace": scope.workspace, "job": job}
+        return await tx.one(self._sql["hold_current"], **named) is not None
+
     async def take(
         self,
         tx: Transaction,
