@@ -159,3 +159,23 @@ async def test_no_start_waits_while_a_large_source_is_hidden(
             await until_set(guarded, stale, "hidden_at")
     finally:
         await clock.close()
+
+
+async def test_what_is_due_is_found_without_reading_what_is_not(
+    guarded: SyncBench, ledger: Bench, scope: Scope, admin_dsn: str
+) -> None:
+    many = (
+        "insert into sources (tenant_id, workspace_id, name, kind, every_minutes, next_at)"
+        " select %(tenant)s, %(workspace)s, 'source ' || n, 'shelf', 60, now() + interval '1 hour'"
+        " from generate_series(1, %(sources)s) n"
+    )
+    async with ledger.database.transaction(scope) as tx:
+        await tx.run(many, **scope.keys, sources=3 * ITEMS)
+    due = {await guarded.add(name=f"due {n}", every_minutes=60) for n in range(3)}
+    with psycopg.connect(admin_dsn, autocommit=True) as owner:
+        owner.execute("analyze sources")
+    now = datetime.now(UTC) + timedelta(seconds=5)
+    async with ledger.database.transaction() as tx, rows_read(tx) as read:
+        found = await tx.all("select id::text from due_sources(%(now)s, 20)", now=now)
+    assert {row["id"] for row in found} == due
+    assert read["sources"] <= 2 * len(due), "of some thousands"
