@@ -63,7 +63,7 @@ async def seen_by(sources: SyncBench, who: ItemRights) -> list[str]:
     return sorted(name.removesuffix(".txt") for name in await sources.documents(f"user:{who.users[0]}"))
 
 
-async def fill(sources: SyncBench, shelf: Shelf, rights: ItemRights, **more: object) -> str:
+async def fill(sources: SyncBench, shelf: Shelf, rights: ItemRights | None, **more: object) -> str:
     """A source whose first sync is over."""
     source = await sources.add(**more)
     for name in ITEMS:

@@ -58,6 +58,16 @@ where id = %(source)s and workspace_id = %(workspace)s;
 -- set_pass: The pass that counts from now on.
 update sources set rights_job_id = %(job)s where id = %(source)s and workspace_id = %(workspace)s;
 
+-- ask: A listing that is under way has answered somebody; no row where its job removes the source.
+update sources s set asked_at = clock_timestamp()
+where s.id = %(source)s and s.workspace_id = %(workspace)s and exists (
+    select from jobs j where j.id = %(job)s and j.workspace_id = s.workspace_id and not j.payload ? 'remove');
+
+-- begin_listing: The listing that begins now sees all that was asked for until now.
+update sources s set asked_at = null
+where s.id = %(source)s and s.workspace_id = %(workspace)s and s.asked_at is not null
+  and %(job)s in (s.job_id, s.rights_job_id);
+
 -- disable: No sync begins by itself any more.
 update sources set enabled = false, next_at = null where id = %(source)s and workspace_id = %(workspace)s;
 
