@@ -112,7 +112,7 @@ class SourceSync:
         """All units are settled: the cursor moves on, and rights count as confirmed since the listing began."""
         source = str(payload["source"])
         async with self._jobs.writing(lease) as tx:
-            if payload.get("dry_run") or not await self._documents.is_current(tx, lease.scope, source, lease.job):
+            if payload.get("dry_run") or not await self._documents.hold_current(tx, lease.scope, source, lease.job):
                 return
             if payload.get("remove"):
                 await self._store.remove_if_empty(tx, lease.scope, source, gone_only=bool(payload.get("keep")))
