@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx
 
 from cluster.basics.errors import Forbidden, Unavailable
+from cluster.basics.retry_after import asked_seconds
 from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
 
 USER_AGENT: Final = "AOS"
@@ -265,11 +265,12 @@ async def unpacked(answer: httpx.Response) -> AsyncIterator[bytes]:
 
 
 def wanted_wait(told: str | None, otherwise: float, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float:
-    """Seconds that a `Retry-After` asks for, as a number or as a date (RFC 9110); `otherwise` where it says neither.
+    """Seconds that a `Retry-After` asks for; `otherwise` where it asks for nothing.
 
     Never less than a moment: who says 0 is not asked again at once.
     """
-    return max(_told_wait((told or "").strip(), otherwise, now), min(otherwise, LEAST_WAIT))
+    wait = asked_seconds(told, now())
+    return otherwise if wait is None else max(wait, min(otherwise, LEAST_WAIT))
 
 
 def network_fault(error: BaseException, what: str) -> SourceAway | SourceRefused | None:
@@ -319,14 +320,3 @@ def _where_to(url: str, location: str) -> str:
     if not origin_of(there):
         raise SourceRefused(f"{shown_url(url)} leads to what is no URL of http or https")
     return there
-
-
-def _told_wait(told: str, otherwise: float, now: Callable[[], datetime]) -> float:
-    if told.isascii() and told.isdigit():
-        return float(told[:12])
-    try:
-        date = parsedate_to_datetime(told)
-    except (ValueError, OverflowError):  # the latter of a year or a zone that no clock has
-        return otherwise
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(otherwise, (date - now()).total_seconds())
