@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pipelines.documents.sources.checked_http import check_host_of, classified_faults, origin_of
+from pipelines.documents.sources.checked_http import checked_client, classified_faults, origin_of
 from pipelines.documents.sources.site.html_page import decode_html
 from pipelines.documents.sources.site.page_memory import pack_memory, unpack_memory
 from pipelines.documents.sources.site.site_client import SiteAnswer, SiteClient, SiteRobots
@@ -177,13 +177,14 @@ async def _open_web(opening: SourceOpening, ground: SourceGround) -> Source:
     pages = int(_number(settings, "max_pages", 2000, 1, _MOST_PAGES))
     depth = int(_number(settings, "max_depth", 10, 0, 50))
     rate = min(_number(settings, "requests_per_second", _RATE, 0.01, 1000), ground.bounds.web_rate)
-    host = await check_host_of(urls[0], ground)
+    await ground.check_endpoint(urls[0])  # told at once; each connection is checked by itself
     password = secret.get("password") or secret.get("token")
     if secret and not password:
         raise SourceInvalid(
             "the credential has no password", fix="Store one of type custom with username and password."
         )
-    client = SiteClient(host, rate, (secret.get("username", ""), password) if password else None)
+    auth = (secret.get("username", ""), password) if password else None
+    client = SiteClient(checked_client(ground, auth=auth), origin, rate)
     bodies = SiteBodies(cache_place(ground, opening.place, "web", origin, *prefixes))
     return WebSource(client, scope, urls, CrawlBounds(pages, depth, int(time.time() // 86_400)), bodies)
 
