@@ -173,6 +173,8 @@ class ComposioDrive:
 
     def _list_dropbox(self, asked: dict[str, Any]) -> Response:
         everything = list(self.files.values())
+        if asked.get("recursive") is False:
+            everything = [one for one in everything if f"/{self.above(one)}".rstrip("/") == asked["path"]]
         rows, token = self._page(everything, asked.get("cursor"))
         found = {"entries": [self._dropbox_row(one) for one in rows], "has_more": len(everything) > PAGE and self.cut}
         return done(found | ({"has_more": True, "cursor": token} if token else {}))

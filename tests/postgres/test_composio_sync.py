@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from redis.asyncio import Redis
 from starlette.responses import Response
 
 from cluster.basics.scope import Role, Scope
@@ -149,16 +150,17 @@ async def test_cs_03_three_files_of_a_source_are_fetched_at_once(ledger: Bench, 
 
 
 async def test_cs_05_cs_08_browsing_asks_no_cloud_and_a_connection_is_tested_synchronised_and_removed(
-    api: Api, office: Office, operator: httpx.AsyncClient, ledger: Bench, drive: ComposioDrive
+    api: Api, office: Office, operator: httpx.AsyncClient, ledger: Bench, drive: ComposioDrive, redis_url: str
 ) -> None:
-    """CS-05, CS-08, GW-19. Better than a listing kept for five minutes: what the last sync has listed is in Postgres,
-    so that a file browser calls Composio not half as often but never; only a test, a dry run and a sync call it.
+    """CS-05, CS-08, GW-19: folders are listed once in five minutes. Better than that: what the last sync has listed is
+    in Postgres, so that a file browser never calls Composio; only a test, a dry run and a sync do.
     """
     fill(drive, 12)
     admin = await api.sign_in(office.emails[Role.ADMIN])
+    redis = Redis.from_url(redis_url)
     guard = EndpointGuard(("127.0.0.1", "localhost"))
     opener = SourceOpener(api.parts.database, Vault([VaultKey(b"k" * 32)]), None, guard)
-    api.app.state.parts = replace(api.parts, sources=SourceParts.over(api.parts.database, opener))
+    api.app.state.parts = replace(api.parts, sources=SourceParts.over(api.parts.database, opener, redis))
     use_sync(ledger, opener)
     key = {"name": "composio", "type": "custom", "values": {"api_key": KEY}}
     stored = await admin.post("/api/credentials", json=key)
@@ -179,6 +181,18 @@ async def test_cs_05_cs_08_browsing_asks_no_cloud_and_a_connection_is_tested_syn
         assert ([one["name"] for one in folders], files["total"], jobs["total"]) == (["drive"], 12, 1)
         assert {one["status"] for one in files["items"]} == {"completed"}
     assert drive.calls == []
+    place = f"/api/cloud-sync/folders/{source}"
+    browsed = [(await operator.get(place)).json() for _ in range(3)]
+    assert [one["remembered"] for one in browsed] == [False, True, True] and len(drive.calls) == 1
+    assert all(one["items"] == [{"id": "folder", "name": "folder"}] for one in browsed)
+    deeper = (await operator.get(place, params={"parent": "folder"})).json()
+    assert (deeper["items"], deeper["remembered"], len(drive.calls)) == ([], False, 2)
+    keys = [key async for key in redis.scan_iter(match=f"aos:folders:{office.scope.tenant}:{office.scope.workspace}:*")]
+    assert len(keys) == 2 and all([0 < await redis.ttl(key) <= 300 for key in keys])
+    await redis.set(keys[0], "garbage")
+    await redis.set(keys[1], "[5]")
+    assert not (await operator.get(place)).json()["remembered"], "what is no list of ours is asked again"
+    await redis.aclose()
     assert (await operator.post(f"/api/sources/{source}/test")).json()["ok"] and drive.calls
     assert (await admin.delete(f"/api/sources/{source}")).json()["status"] == "removed"
     assert (await operator.get("/api/cloud-sync/folders")).json()["items"] == []

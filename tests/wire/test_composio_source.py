@@ -11,8 +11,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from pipelines.documents.sources.cloud.composio_content import from_base64, urls_in
 from pipelines.documents.sources.source_kinds import SOURCE_KINDS
 from pipelines.documents.sources.source_port import (
+    BrowsableSource,
     Source,
     SourceAway,
+    SourceFolder,
     SourceInvalid,
     SourceItem,
     SourceOpening,
@@ -256,6 +258,17 @@ async def test_a_link_leads_to_no_inner_address_at_once_or_by_a_redirect(drive: 
         drive.bytes_instead = lambda id_: Response(status_code=404)
         with pytest.raises(SourceRefused, match="leads nowhere"):
             await bytes_of(source, item)
+
+
+@pytest.mark.parametrize("app", APPS)
+async def test_folders_are_browsed_one_level_at_a_time(drive: ComposioDrive, app: str) -> None:
+    drive.put("inner", None, name="inner", parent="folder")
+    drive.put("bin", None, name="$RECYCLE.BIN")
+    async with opened(drive, app) as source:
+        assert isinstance(source, BrowsableSource)
+        (top,) = await source.list_folders(None)
+        assert top == SourceFolder("/folder" if app == "dropbox" else "folder", "folder")
+        assert [one.name for one in await source.list_folders(top.id)] == ["inner"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The clouds behind Composio: the tools that list and read each, and what their rows say."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pipelines.documents.sources.cloud.cloud_answers import (
@@ -14,7 +14,7 @@ from pipelines.documents.sources.cloud.cloud_answers import (
     text_or_none,
 )
 from pipelines.documents.sources.cloud.google_drive_source import EXPORTS, FOLDER_KIND, GOOGLE_KIND
-from pipelines.documents.sources.source_port import SourceAway, SourceItem
+from pipelines.documents.sources.source_port import SourceAway, SourceFolder, SourceItem
 
 _PAGE: Final = 1000
 _DROPBOX_PAGE: Final = 2000
@@ -24,14 +24,6 @@ _BOX_FIELDS: Final = "id,type,name,etag,sha1,size,item_status"
 
 Row = Mapping[str, Any]
 Arguments = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ComposioFolder:
-    """A folder: where more is listed."""
-
-    id: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +38,7 @@ class ComposioApp:
         read_arguments: of a file's download.
         next_of: the token with which a listing goes on; None where it is at its end. Raises SourceAway: it is half.
         entry_of: a row as a file, with the path of its folder before its name, or as a folder; None: it is neither.
+        browse: arguments that keep a listing to one folder.
         is_nested: False where one listing names what is in folders below, too.
         has_sizes: a file has exactly the bytes that its listing says.
         inline_least: an inline answer shorter than this is taken for a piece, unless a digest says that it is whole.
@@ -59,8 +52,9 @@ class ComposioApp:
     list_arguments: Callable[[str, str | None], Arguments]
     read_arguments: Callable[[SourceItem], Arguments]
     next_of: Callable[[Row, int], Any]
-    entry_of: Callable[[Row, str], SourceItem | ComposioFolder | None]
+    entry_of: Callable[[Row, str], SourceItem | SourceFolder | None]
     more_tool: str = ""
+    browse: Arguments = field(default_factory=dict)
     is_nested: bool = True
     has_sizes: bool = True
     inline_least: int = 0
@@ -88,10 +82,10 @@ def _next_of_drive(found: Row, seen: int) -> Any:
     return found.get("nextPageToken") or None
 
 
-def _entry_of_drive(one: Row, above: str) -> SourceItem | ComposioFolder | None:
+def _entry_of_drive(one: Row, above: str) -> SourceItem | SourceFolder | None:
     kind, name = text_of(one, "mimeType"), name_of(one)
     if kind == FOLDER_KIND:
-        return ComposioFolder(id_of(one), name)
+        return SourceFolder(id_of(one), name)
     if kind in EXPORTS:
         ending = EXPORTS[kind][1]
         name = name if name.lower().endswith(ending) else f"{name}{ending}"
@@ -114,9 +108,9 @@ def _next_of_onedrive(found: Row, seen: int) -> Any:
     return token or None
 
 
-def _entry_of_onedrive(one: Row, above: str) -> SourceItem | ComposioFolder | None:
+def _entry_of_onedrive(one: Row, above: str) -> SourceItem | SourceFolder | None:
     if one.get("folder") is not None:
-        return ComposioFolder(id_of(one), name_of(one))
+        return SourceFolder(id_of(one), name_of(one))
     if one.get("file") is None or one.get("remoteItem") is not None:  # notebooks; and what is of another drive
         return None
     size, hashes = size_of(one), part_of(part_of(one, "file"), "hashes")
@@ -132,13 +126,17 @@ def _list_dropbox(folder: str, token: str | None) -> Arguments:
     return {"path": path, "recursive": True, "limit": _DROPBOX_PAGE}
 
 
-def _entry_of_dropbox(one: Row, above: str) -> SourceItem | ComposioFolder | None:
-    if one.get(".tag", one.get("tag")) != "file":
+def _entry_of_dropbox(one: Row, above: str) -> SourceItem | SourceFolder | None:
+    kind = one.get(".tag", one.get("tag"))
+    if kind not in ("file", "folder"):
         return None
-    size, path = size_of(one), one.get("path_display") or one.get("path_lower")
+    path = one.get("path_display") or one.get("path_lower")
     if not isinstance(path, str):
-        raise ValueError("a file has no path")
+        raise ValueError("an entry has no path")
     shown = "/".join(path_part(name) for name in path.split("/") if name)
+    if kind == "folder":
+        return SourceFolder(path, shown.rpartition("/")[2])
+    size = size_of(one)
     return SourceItem(id_of(one), f"{text_of(one, 'content_hash', 'rev')} {size}", shown, size)
 
 
@@ -154,11 +152,11 @@ def _next_of_box(found: Row, seen: int) -> Any:
     return token or None
 
 
-def _entry_of_box(one: Row, above: str) -> SourceItem | ComposioFolder | None:
+def _entry_of_box(one: Row, above: str) -> SourceItem | SourceFolder | None:
     if one.get("item_status", "active") != "active" or one.get("type") not in ("file", "folder"):
         return None
     if one["type"] == "folder":
-        return ComposioFolder(id_of(one), name_of(one))
+        return SourceFolder(id_of(one), name_of(one))
     size = size_of(one)
     return SourceItem(id_of(one), f"{text_of(one, 'sha1', 'etag')} {size}", _joined(above, name_of(one)), size)
 
@@ -199,6 +197,7 @@ COMPOSIO_APPS: Final[Mapping[str, ComposioApp]] = {
         read_arguments=lambda item: {"path": item.id},
         next_of=lambda found, seen: found.get("cursor", "") if found.get("has_more") else None,
         entry_of=_entry_of_dropbox,
+        browse={"recursive": False},
         is_nested=False,
     ),
     "box": ComposioApp(

@@ -1,14 +1,14 @@
 """Google Drive, OneDrive, Dropbox and Box as a source through Composio's connected accounts, folder by folder."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pipelines.documents.sources.checked_http import classified_faults
 from pipelines.documents.sources.cloud.cloud_answers import MOST_FOLDERS, ListingSteps, rows_of
 from pipelines.documents.sources.cloud.cloud_client import listing_faults
-from pipelines.documents.sources.cloud.composio_apps import COMPOSIO_APPS, ComposioApp, ComposioFolder
+from pipelines.documents.sources.cloud.composio_apps import COMPOSIO_APPS, ComposioApp
 from pipelines.documents.sources.cloud.composio_client import PUBLIC_BASE, WHO, ComposioClient, open_composio
 from pipelines.documents.sources.cloud.composio_content import read_content
 from pipelines.documents.sources.housekeeping import housekeeping_kind
@@ -17,6 +17,7 @@ from pipelines.documents.sources.source_port import (
     ListingFault,
     ListingPage,
     Source,
+    SourceFolder,
     SourceGround,
     SourceInvalid,
     SourceItem,
@@ -24,6 +25,8 @@ from pipelines.documents.sources.source_port import (
     SourceOpening,
     SourceRefused,
 )
+
+_MOST_BROWSED: Final = 5_000  # folders in one folder
 
 
 class ComposioSource:
@@ -44,7 +47,7 @@ class ComposioSource:
                         entries = [self._app.entry_of(one, above) for one in rows]
                         yield ListingPage([one for one in entries if isinstance(one, SourceItem) and _is_read(one)])
                         for one in entries:
-                            if self._is_deeper(one) and isinstance(one, ComposioFolder) and one.id not in seen:
+                            if self._is_deeper(one) and isinstance(one, SourceFolder) and one.id not in seen:
                                 seen.add(one.id)
                                 waiting.append((one.id, f"{above}/{one.name}" if above else one.name))
                 except (SourceRefused, ItemGone) as error:
@@ -55,6 +58,17 @@ class ComposioSource:
                     raise SourceRefused(
                         f"there are more than {MOST_FOLDERS} folders", fix="Make a source of each part of it."
                     )
+
+    async def list_folders(self, parent: str | None) -> Sequence[SourceFolder]:
+        """See `BrowsableSource`."""
+        found: list[SourceFolder] = []
+        with listing_faults(WHO):
+            async for rows in self._rows(self._folder if parent is None else parent, ListingSteps(WHO), browse=True):
+                entries = [self._app.entry_of(one, "") for one in rows]
+                found += [one for one in entries if isinstance(one, SourceFolder) and not housekeeping_kind(one.name)]
+                if len(found) > _MOST_BROWSED:
+                    raise SourceRefused(f"there are more than {_MOST_BROWSED} folders in this one")
+        return sorted(found, key=lambda one: (one.name.lower(), one.id))
 
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`."""
@@ -70,14 +84,17 @@ class ComposioSource:
         """Close connections."""
         await self._client.close()
 
-    def _is_deeper(self, one: SourceItem | ComposioFolder | None) -> bool:
-        return self._app.is_nested and isinstance(one, ComposioFolder) and not housekeeping_kind(one.name)
+    def _is_deeper(self, one: SourceItem | SourceFolder | None) -> bool:
+        return self._app.is_nested and isinstance(one, SourceFolder) and not housekeeping_kind(one.name)
 
-    async def _rows(self, folder: str, steps: ListingSteps) -> AsyncIterator[list[Mapping[str, Any]]]:
+    async def _rows(
+        self, folder: str, steps: ListingSteps, *, browse: bool = False
+    ) -> AsyncIterator[list[Mapping[str, Any]]]:
         app, token, seen = self._app, None, 0
         while True:
             tool = app.more_tool if token and app.more_tool else app.list_tool
-            found = await self._client.execute(tool, app.list_arguments(folder, token))
+            arguments = {**app.list_arguments(folder, token), **(app.browse if browse and token is None else {})}
+            found = await self._client.execute(tool, arguments)
             rows = rows_of(found, app.rows)
             seen += len(rows)
             following = app.next_of(found, seen)
