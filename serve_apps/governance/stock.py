@@ -192,6 +192,9 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:memory:<tenant>:<workspace>:<session>", "forgotten for the workspace"),
     OutsidePlace("redis aos:memory:lru", "names of sessions, an hour or so; a person's are taken out"),
     OutsidePlace("redis aos:vectors:<tenant>:<workspace>:*", "forgotten for the workspace"),
+    OutsidePlace(
+        "redis aos:folders:<tenant>:<workspace>:*", "names of folders, five minutes; forgotten for the workspace"
+    ),
     OutsidePlace("redis rag_cache:*", "forgotten for the workspace"),
     OutsidePlace("redis aos:limits:*", "counts by ids of accounts and keys, a minute or so"),
     OutsidePlace("redis aos:login:*", "hashes of e-mail addresses; a person's are taken out"),

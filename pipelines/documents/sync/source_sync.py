@@ -26,7 +26,7 @@ from pipelines.documents.sync.synced_documents import SyncedDocuments
 
 ROWS_A_WRITE: Final = 200
 FETCHED_A_TURN: Final = 64
-AT_ONCE: Final = 4  # items that are fetched side by side
+AT_ONCE: Final = 3  # items of a source that are fetched side by side
 ATTEMPTS: Final = 3  # at one item that the source does not give, while it gives others
 
 
