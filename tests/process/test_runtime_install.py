@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 from cluster.console.notices import (
     FILE,
     ROOT,
+    collect_libraries,
     collect_notices,
     direct_requirements,
     render_notices,
@@ -105,4 +106,4 @@ def test_the_notices_name_every_package_with_version_and_licence(runtime: set[st
     text = FILE.read_text(encoding="utf-8")
     lacking = [one.name for one in found if f"| {one.name} | {one.version} |" not in text]
     assert lacking == []
-    assert render_notices(found).count("\n| ") == text.count("\n| ")
+    assert render_notices(found, collect_libraries()).count("\n| ") == text.count("\n| ")

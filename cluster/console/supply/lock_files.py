@@ -10,11 +10,11 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "configs" / "locks"
-# `build` builds the project itself, `cuda` is what torch wants for NVIDIA's GPUs alone, `dev` comes on top of `runtime`.
+# `build` builds the project itself, `cuda` is what torch wants for NVIDIA's GPUs, `dev` comes on top of `runtime`.
 Group = Literal["build", "runtime", "cuda", "dev"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-HEAD = """# Written by `make lock` from pyproject.toml and configs/constraints.txt: do not edit. Each package's files for Linux
-# on x86-64 and ARM with CPython 3.11 and 3.12, in the order of their SHA-256; pip refuses every other file.
+HEAD = """# Written by `make lock` from pyproject.toml and configs/constraints.txt: do not edit. Each package's files for
+# Linux on x86-64 and ARM with CPython 3.11 and 3.12, in the order of their SHA-256; pip refuses every other file.
 """
 
 
