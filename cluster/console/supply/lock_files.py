@@ -13,8 +13,8 @@ FOLDER = ROOT / "configs" / "locks"
 # `build` builds the project itself, `cuda` is what torch wants for NVIDIA's GPUs, `dev` comes on top of `runtime`.
 Group = Literal["build", "runtime", "cuda", "dev"]
 GROUPS: tuple[Group, ...] = get_args(Group)
-HEAD = """# Written by `make lock` from pyproject.toml and configs/constraints.txt: do not edit. Each package's files for
-# Linux on x86-64 and ARM with CPython 3.11 and 3.12, in the order of their SHA-256; pip refuses every other file.
+HEAD = """# Written by `make lock` from pyproject.toml and configs/constraints.txt: do not edit.
+# The files for Linux on x86-64 and ARM with CPython 3.11 and 3.12, in the order of their SHA-256; pip refuses others.
 """
 
 
