@@ -171,6 +171,15 @@ notices: install-runtime ## third-party packages with their licences, into confi
 lock: install ## the SHA-256 of every pinned package's files, into configs/locks; after each change of a pin
 	$(RUN) -m cluster.console.supply.lock
 
+sbom: install ## CycloneDX 1.6 of what is installed, called and inside packages, into build/sbom.cdx.json
+	$(RUN) -m cluster.console.supply.sbom
+
+audit: install ## known vulnerabilities of the pinned packages. CI_OFFLINE=1: no answer is no failure
+	$(RUN) -m cluster.console.supply.audit_packages $(if $(filter 1,$(CI_OFFLINE)),--offline)
+
+bundle: install-runtime ## all that a machine without a network needs, into build/bundle. MODELS=FOLDER: more models
+	$(RUN) -m cluster.console.supply.bundle $(if $(MODELS),--models $(MODELS))
+
 lint: install ## ruff, types, import contracts
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
