@@ -40,7 +40,7 @@ TESTS_ONLY = (
 def make_bill(installed: Iterable[Distribution], runtime: set[str], at: datetime) -> Json:
     """The bill. `runtime`: canonical names of what the product needs; everything else is scope `excluded`."""
     locked = {one.key: one for one in locked_packages()}
-    found = {canonicalize_name(one.metadata["Name"]): one for one in installed}
+    found: dict[str, Distribution] = {canonicalize_name(one.metadata["Name"]): one for one in installed}
     found.pop("aos", None)
     packages = [_package_component(one, locked.get(key), key in runtime) for key, one in sorted(found.items())]
     libraries = [part for key, one in sorted(found.items()) if key in runtime for part in copyleft_libraries(key, one)]
