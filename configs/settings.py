@@ -161,6 +161,14 @@ def adopt_env_file() -> None:
     os.environ.update(with_env_file(os.environ))
 
 
+def env_file_path() -> Path | None:
+    """The file that is read: AOS_ENV_FILE, else `.env` beside configs/ where it is; None where none is."""
+    named = os.environ.get("AOS_ENV_FILE")
+    if named is None:
+        return ENV_FILE if ENV_FILE.exists() else None
+    return Path(named).absolute() if named else None
+
+
 def with_env_file(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment, and below it what the file adds that AOS_ENV_FILE names, else `.env` beside configs/.
 
