@@ -120,8 +120,8 @@ PROGRAM_NAMES = frozenset(
 def load_settings(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Settings:
     """Read every layer once and return one immutable snapshot.
 
-    `environment`: that of the process and what `.env` adds unless given; tests pass their own. `rows`: those of `system_settings`, dotted
-    key to value; they beat YAML and lose to the environment.
+    `environment`: that of the process and what `.env` adds unless given; tests pass their own. `rows`: those of
+    `system_settings`, dotted key to value; they beat YAML and lose to the environment.
 
     Raises InvalidConfiguration: with a line for each unknown key, wrong type or known default secret.
     """

@@ -92,7 +92,7 @@ def test_what_was_started_by_hand_is_not_started_twice(tmp_path: Path) -> None:
 
 
 def test_refusals_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UnitFailed, match="no systemctl-nowhere|there is no systemctl"):
+    with pytest.raises(UnitFailed, match="there is no systemctl"):
         run_systemctl(("systemctl-nowhere",))
     with pytest.raises(UnitFailed, match="exit status 1"):
         run_systemctl(("false",))
