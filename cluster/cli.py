@@ -48,8 +48,9 @@ from cluster.console.commands.documents import (
 )
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 from cluster.console.commands.identity import auth_commands
+from cluster.console.commands.machine import service_commands
 from cluster.console.login_tokens import CredentialsFile
-from configs.settings import InvalidConfiguration, load_settings
+from configs.settings import InvalidConfiguration, adopt_env_file, load_settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -100,6 +101,7 @@ app.add_typer(webhook_commands.webhooks, name="webhooks")
 app.add_typer(event_commands.events, name="events")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
+app.add_typer(service_commands.service, name="service")
 
 
 @app.callback()
@@ -221,6 +223,7 @@ def doctor(
 def run_command(arguments: list[str]) -> int:
     """Run one command; an error is one line, its fix another, and exit code 1."""
     try:
+        adopt_env_file()  # before options are looked up in the environment
         app(arguments, standalone_mode=True)
     except SystemExit as ended:
         return int(ended.code or 0)
