@@ -75,10 +75,7 @@ def test_what_can_be_done_is_said_where_it_does_not_pass_by_itself() -> None:
     ("row", "detail"),
     [
         ({"running": 1}, "it comes next and waits for a place; 1 at work"),
-        (
-            {"running": 4, "foreign_running": 2},
-            "it comes next and waits for a place; 4 at work, 2 of other tenants",
-        ),
+        ({"running": 4, "foreign_running": 2}, "it comes next and waits for a place; 4 at work, 2 of other tenants"),
         ({"running": 2, "foreign_running": 2}, "it comes next and waits for a place; 2 at work, all of other tenants"),
         ({"ahead": 2, "behind": "a1"}, "2 jobs of yours come first, job a1 just before it; 0 at work"),
     ],
