@@ -289,7 +289,7 @@ class WorkerSettings(Section):
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
     small_jobs: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = "auto"
-    slice_seconds: float = Field(5, gt=0)
+    slice_seconds: float = Field(3, gt=0)
     bulk_slice_seconds: float = Field(20, gt=0)
     bulk_seconds: float = Field(30, gt=0)
     quick_seconds: float = Field(20, gt=0)

@@ -63,24 +63,38 @@ async def test_a_workspace_that_comes_late_is_served_next_and_saves_up_nothing(
     assert served[0] == late and served.count(late) == 4
 
 
-async def test_a_tenant_has_half_of_the_places_while_another_has_work_there(
+async def test_a_tenant_has_its_share_of_the_places_while_another_has_work_there(
     ledger: Bench, scope: Scope, admin_dsn: str
 ) -> None:
+    """Four places on two cores: alone it has all, beside others one core, and more as long as cores are left."""
     other = await new_workspace(admin_dsn)
     await places(ledger, 4)
     mine = await uploads(ledger, scope, 6)
-    (theirs,) = await uploads(ledger, other, 1)
     held = [await ledger.claim(f"w{n}", JobLane.SMALL) for n in range(3)]
-    assert [one.lease.job for one in held] == [*mine[:2], theirs]
-    assert await ledger.jobs.claim("w3", JobLane.SMALL, 60) is None
-    (share, behind) = await why(ledger, scope, mine[3])
-    assert share[0] == "tenant_share" and "3 at work, 1 of other tenants" in share[1]
-    assert behind == ("behind", f"1 job of yours comes first, job {mine[2]} just before it; {share[1].split('; ')[1]}")
+    (theirs,) = await uploads(ledger, other, 1)
+    assert (await ledger.claim("w3", JobLane.SMALL)).lease.job == theirs
+    for one in held[:2]:
+        await ledger.jobs.release(one.lease, behind=True)
+        assert await ledger.jobs.claim("w0", JobLane.SMALL, 60) is None
+    (share, behind) = await why(ledger, scope, mine[4])
+    assert share[0] == "tenant_share" and "2 at work, 1 of other tenants" in share[1]
+    assert behind == ("behind", f"1 job of yours comes first, job {mine[3]} just before it; {share[1].split('; ')[1]}")
     assert not any(str(one) in text for _, text in (share, behind) for one in (theirs, other.tenant, other.workspace))
-    await ledger.jobs.release(held[0].lease)
-    assert (await ledger.claim("w0", JobLane.SMALL)).lease.job == mine[0], "a place of its own share that is free again"
+    await ledger.jobs.release(held[2].lease, behind=True)
+    assert (await ledger.claim("w0", JobLane.SMALL)).lease.job == mine[3], "a core that is left"
     await ledger.rows(other, "update jobs set state = 'completed' where id = %(job)s returning id", job=theirs)
-    assert [(await ledger.claim(f"w{n}", JobLane.SMALL)).lease.job for n in (2, 3)] == mine[2:4], "alone it has all"
+    for job in (mine[4], mine[5], mine[0]):
+        assert (await ledger.claim("w1", JobLane.SMALL)).lease.job == job
+
+
+async def test_each_of_three_tenants_finds_a_place(ledger: Bench, scope: Scope, admin_dsn: str) -> None:
+    owners = [scope, await new_workspace(admin_dsn), await new_workspace(admin_dsn)]
+    await places(ledger, 4)
+    for owner in owners:
+        await uploads(ledger, owner, 4)
+    claimed = [await ledger.jobs.claim(f"w{n}", JobLane.SMALL, 60) for n in range(4)]
+    tenants = [one.lease.scope.tenant for one in claimed if one is not None]
+    assert tenants == [owners[0].tenant, *(owner.tenant for owner in owners)], "the first as long as cores were left"
 
 
 async def test_a_worker_that_has_died_takes_no_share(ledger: Bench, scope: Scope, admin_dsn: str) -> None:

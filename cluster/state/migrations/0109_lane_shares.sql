@@ -1,5 +1,5 @@
--- Lane shares: a lane is shared by tenants, then by their workspaces, then by age; one tenant has no more than half of its
--- places while another has work there.
+-- Lane shares: a lane is shared by tenants, then by their workspaces, then by age; one tenant has no more than its share of
+-- the places while another has work there.
 
 -- Counters of the round robin over the workspaces of a tenant, as tenant_turns are over tenants.
 create table workspace_turns (
@@ -12,7 +12,9 @@ alter table workspace_turns enable row level security;
 alter table workspace_turns force row level security;
 
 -- What a job that is to be taken next stands behind, and whether its tenant has its share of the lane's places already. A
--- place is a worker that was seen lately. No job is in here that rests; those whose lease has run out wait again.
+-- place is a worker that was seen lately; half of those of the small lane fill the cores. While tenants meet there, who has
+-- an equal part of that half gets more only as long as cores are left over: whoever has one upload shares no core. In other
+-- lanes half of the places are the share. No job is in here that rests; those whose lease has run out wait again.
 create function lane_standing(of_lane text)
 returns table (job_id uuid, tenant_served bigint, workspace_served bigint, placed timestamptz, has_share boolean)
 language sql stable security definer set search_path = public, pg_temp as $$
@@ -23,14 +25,16 @@ language sql stable security definer set search_path = public, pg_temp as $$
         where j.lane = of_lane and j.state in ('queued', 'running')
           and (j.state = 'running' or j.resume_at is null or j.resume_at <= clock_timestamp())
     ), tenants_here as (
-        select tenant_id, count(*) filter (where at_work) as at_work, count(*) over () as tenants
+        select tenant_id, count(*) filter (where at_work) as at_work, count(*) over () as tenants,
+               sum(count(*) filter (where at_work)) over () as all_at_work
         from open_jobs group by tenant_id
     ), places as (
-        select count(*) as count from lane_workers
+        select count(*) as count, (count(*) + 1) / 2 as half from lane_workers
         where lane = of_lane and seen_at > clock_timestamp() - interval '1 min'
     )
     select o.id, coalesce(t.served, 0), coalesce(w.served, 0), o.placed,
-           p.count > 1 and h.tenants > 1 and h.at_work >= (p.count + 1) / 2
+           p.count > 1 and h.tenants > 1 and case when of_lane = 'small'
+               then h.all_at_work >= p.half and h.at_work >= greatest(1, p.half / h.tenants) else h.at_work >= p.half end
     from open_jobs o
     join tenants_here h on h.tenant_id = o.tenant_id
     cross join places p
