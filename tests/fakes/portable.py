@@ -49,8 +49,8 @@ def nothing(_: str) -> None:
 def scanned(number: int) -> Sheet:
     """A page that OCR has read, with boxes and confidences."""
     text = f"Page {number} says that valve v{number} of line {number % 7} holds {number * 3} bar."
-    # No two pages are of one length: no two are found equally well, whatever their ids are.
-    text += "".join(f" w{number}n{nth}" for nth in range(number // 100 * 4 + number % 100))
+    # No two pages of sixty documents are of one length: no two are found equally well, whatever their ids are.
+    text += "".join(f" w{number}n{nth}" for nth in range(number // 100 % 60 * 4 + number % 100))
     words, at = [], 0
     for nth, part in enumerate(text.split()):
         at = text.index(part, at)

@@ -201,7 +201,7 @@ def _box_edges(box: Box | None) -> Row:
 
 
 def cell_rows(table: PageTable, ordinal: int) -> Iterator[Row]:
-    """Columns of `cells` but for the keys: cells under the head of a grid; of a form each field is a row of its label and its value."""
+    """Cells under the head of a grid; of a form each field is a row of its label and its value."""
     heads = table.columns
     known = {"page": table.page, "table": ordinal, "kind": str(table.kind)}
     for at, row in enumerate(table.rows):

@@ -17,7 +17,7 @@ from cluster.state.db import migrate
 from cluster.state.db.postgres import Connection, Row, classify_postgres_error, load_queries, of_scope
 from cluster.state.signed_receipts import ReceiptSigner
 from pipelines.documents.portable.blob_files import BlobCopier
-from pipelines.documents.portable.datasets import FORMAT, FORMAT_VERSION, WORKSPACE_DATASETS
+from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, FORMAT, FORMAT_VERSION, WORKSPACE_DATASETS
 from pipelines.documents.portable.export_manifest import (
     MANIFEST,
     ExportFolderTaken,
@@ -88,12 +88,12 @@ class WorkspaceExport:
             files = await self._write_workspace(connection, folder)
             notes, kept = await self._write_parts(connection, folder, owner)
             unread = await self._one(connection, "unread")
-        counts, missing = dict[str, int](), list[str]()
+        counts, missing = dict.fromkeys(DOCUMENT_DATASETS, 0), list[str]()
         for note in notes:
             files |= note.files
             missing += note.missing
             for name, count in note.counts.items():
-                counts[name] = counts.get(name, 0) + count
+                counts[name] += count
         for name in WORKSPACE_DATASETS:
             facts = files.get(f"workspace/{name}.parquet")
             counts[name] = facts.rows if facts else 0

@@ -174,8 +174,8 @@ where l.workspace_id = %(workspace)s and l.tenant_id = %(tenant)s and l.document
   and l.document_id <= %(until)s
 order by l.document_id, l.agent_id;
 
--- agents: Agents; what they were given beside their skills stays.
-select a.id::text as agent_id, a.name, a.description, a.system_prompt, a.auto_link_uploads, a.config::text as config,
+-- agents: Agents; which credentials they may use is not told.
+select a.id::text as agent_id, a.name, a.description, a.system_prompt, a.auto_link_uploads, (a.config - 'credentials')::text as config,
        a.metadata::text as metadata, a.whole_workspace
 from agents a where a.workspace_id = %(workspace)s and a.tenant_id = %(tenant)s order by a.name;
 

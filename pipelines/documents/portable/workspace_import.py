@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast, get_args
 
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import vector_space_of
@@ -13,7 +13,7 @@ from cluster.state.audit import AuditLog
 from cluster.state.corpus import lock_corpus
 from cluster.state.db.postgres import Database, Transaction, load_queries
 from cluster.state.work.jobs import JobLane, JobLedger
-from configs.sections import ChunkSettings
+from configs.sections import ChunkSettings, ChunkStrategy
 from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.index.generations import IndexGenerations, IndexRecipe, WriteTarget
 from pipelines.documents.portable.blob_files import check_blob
@@ -94,7 +94,8 @@ class WorkspaceImport:
     async def dry_run(self, export: VerifiedExport, *, merge: bool) -> ImportResult:
         """What would become of it; nothing is written. Raises as `run`."""
         plan = await self._checked_plan(export, merge)
-        return ImportResult(plan, 0, self._vectors_by_row(export, plan), _skills_of(export))
+        _, vectors = await self._judge_vectors(export, plan, merge)
+        return ImportResult(plan, 0, vectors, _skills_of(export))
 
     async def run(self, export: VerifiedExport, *, merge: bool, readers: KeptReaders) -> ImportResult:
         """Write what is not there yet.
@@ -104,8 +105,9 @@ class WorkspaceImport:
         plan = await self._checked_plan(export, merge)
         if readers is KeptReaders.TARGET:
             plan.placements = {old: _without_readers(one) for old, one in plan.placements.items()}
+        recipe, vectors = await self._judge_vectors(export, plan, merge)
         await self._write_workspace(export, plan, merge)
-        target, vectors = await self._target(export)
+        target = await self._target(recipe, vectors, plan)
         writer = DocumentImport(
             self.database, self.scope, self.blobs, export, plan, target, self.most_pages, self.policy
         )
@@ -137,8 +139,8 @@ class WorkspaceImport:
         async with self.database.transaction(self.scope) as tx:
             await lock_corpus(tx, self.scope)
             if not merge:
-                wanted = told.workspace.model_dump(include={"language", "ocr_languages", "chunk_strategy"})
-                await tx.run(SQL["put_settings"], **self.scope.keys, **wanted)
+                wanted = {"language": told.workspace.language, "ocr_languages": told.workspace.ocr_languages}
+                await tx.run(SQL["put_settings"], **self.scope.keys, **wanted, chunk_strategy=_strategy_of(export))
             for row in whole_rows(export, "agents"):
                 if row["name"] not in plan.taken.get("agent", ()):
                     await tx.run(SQL["put_agent"], **self.scope.keys, **row, id=plan.agents[row["agent_id"]])
@@ -166,27 +168,27 @@ class WorkspaceImport:
                 id_ = mapped_uuid(self.scope, row["set_id"])
                 await tx.run(SQL["put_question"], **self.scope.keys, **row | {"documents": named}, set=id_)
 
-    async def _target(self, export: VerifiedExport) -> tuple[WriteTarget, str]:
-        """The index that is written to, and what becomes of the export's vectors."""
-        space = export.manifest.vector_space
-        plan = await make_plan(self.database, self.scope, export, merge=True)
-        if plan.owner["generation_id"] is not None:
-            vectors = self._vectors_by_row(export, plan)
-            target = WriteTarget(plan.owner["generation_id"], plan.owner["chunker"], "", vectors != "kept")
-            return target, vectors
-        facts = await self.facts()
-        settings = with_strategy(self.chunk, await ChunkStrategies(self.database).of_workspace(self.scope))
-        recipe = IndexRecipe(facts, chunker_fingerprint(settings, facts.fingerprint))
+    async def _target(self, recipe: IndexRecipe | None, vectors: str, plan: ImportPlan) -> WriteTarget:
+        """The index that is written to: the one that readers use, or a first one."""
+        words_only = vectors != "kept"
+        if recipe is None:
+            return WriteTarget(plan.owner["generation_id"], plan.owner["chunker"], "", words_only)
         opened = await IndexGenerations(self.database).target(self.scope, recipe)
-        mine = {"embedder": facts.name, "embedder_fingerprint": facts.fingerprint, "dimension": facts.dimension}
-        vectors = _fate_of_vectors(space, mine | {"chunker": recipe.chunker})
-        return WriteTarget(opened.generation, opened.chunker, opened.made, vectors != "kept"), vectors
+        return WriteTarget(opened.generation, opened.chunker, opened.made, words_only)
 
-    def _vectors_by_row(self, export: VerifiedExport, plan: ImportPlan) -> str:
+    async def _judge_vectors(
+        self, export: VerifiedExport, plan: ImportPlan, merge: bool
+    ) -> tuple[IndexRecipe | None, str]:
+        """How a first index is to be made, None where there is one, and what becomes of the export's vectors."""
         space = export.manifest.vector_space
-        if plan.owner["generation_id"] is None:
-            return "none" if space is None else "undecided"
-        return _fate_of_vectors(space, plan.owner)
+        if plan.owner["generation_id"] is not None:
+            return None, _fate_of_vectors(space, plan.owner)
+        facts = await self.facts()
+        chosen = await ChunkStrategies(self.database).of_workspace(self.scope)
+        settings = with_strategy(self.chunk, chosen or (None if merge else _strategy_of(export)))
+        recipe = IndexRecipe(facts, chunker_fingerprint(settings, facts.fingerprint))
+        mine = {"embedder": facts.name, "embedder_fingerprint": facts.fingerprint, "dimension": facts.dimension}
+        return recipe, _fate_of_vectors(space, mine | {"chunker": recipe.chunker})
 
     async def _put_parents(self, export: VerifiedExport, plan: ImportPlan) -> None:
         pairs = list[tuple[str, str]]()
@@ -223,6 +225,12 @@ def _fate_of_vectors(space: VectorSpaceFacts | None, here: Any) -> str:
     told = {"embedder": space.embedder, "embedder_fingerprint": space.fingerprint, "dimension": space.dimension}
     alike = vector_space_of(told) == vector_space_of(here) and space.chunker == here["chunker"]
     return "kept" if alike else "anew"
+
+
+def _strategy_of(export: VerifiedExport) -> ChunkStrategy | None:
+    """The strategy of the exported workspace; None where nobody here knows it."""
+    told = export.manifest.workspace.chunk_strategy
+    return cast(ChunkStrategy, told) if told in get_args(ChunkStrategy) else None
 
 
 def _check_bytes(export: VerifiedExport) -> None:

@@ -10,11 +10,11 @@ update workspaces w set language = case when w.language = 'auto' then %(language
 where w.id = %(workspace)s and w.tenant_id = %(tenant)s
   and not exists (select from documents d where d.workspace_id = w.id);
 
--- put_agent: An agent; one of that name stays.
+-- put_agent: An agent; one of that name stays. A credential of a name that it knew is not given to it.
 insert into agents (id, tenant_id, workspace_id, name, description, system_prompt, auto_link_uploads, config, metadata,
                     whole_workspace)
 values (%(id)s, %(tenant)s, %(workspace)s, %(name)s, %(description)s, %(system_prompt)s, %(auto_link_uploads)s,
-        %(config)s::jsonb, %(metadata)s::jsonb, %(whole_workspace)s)
+        %(config)s::jsonb - 'credentials', %(metadata)s::jsonb, %(whole_workspace)s)
 on conflict do nothing;
 
 -- put_set: A set of questions; one of that name stays.
