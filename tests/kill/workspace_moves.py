@@ -32,8 +32,8 @@ from tests.fakes.models import FakeEmbedder
 from tests.fakes.portable import Yard
 
 GOAL = (
-    "Export → import into another tenant and a merge: 0 pages read again, answers equal, citations resolve; killed three"
-    " times on the way."
+    "Export → import into another tenant and a merge: 0 pages read again, answers equal, citations resolve; killed"
+    " three times on the way."
 )
 PAGES = 4
 QUESTIONS = 20
@@ -103,7 +103,7 @@ async def _moves(report: Report, yard: Yard, mover: Mover, documents: int, kills
     told, seconds = mover.run("export", first, "--workspace", "archive")  # how long one takes that nobody ends
     cut = mover.kill(kills, seconds, "export", out, "--workspace", "archive")
     told, _ = mover.run("export", out, "--workspace", "archive")
-    size = sum(path.stat().st_size for path in Path(out).rglob("*") if path.is_file())
+    size = _bytes_below(yard.folder / "moved")
     report.figure("documents, pages", f"{told['counts']['documents']}, {told['counts']['pages']}")
     report.figure(
         "export", told["counts"]["pages"] / seconds, unit="pages/s", reference=f"{seconds:.1f} s, {size:,} bytes"
@@ -125,6 +125,10 @@ async def _moves(report: Report, yard: Yard, mover: Mover, documents: int, kills
     report.figure(
         "citations resolve", sum(c for _, c in same), reference=QUESTIONS, goal=GOAL, holds=all(c for _, c in same)
     )
+
+
+def _bytes_below(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _judge_rows(

@@ -1,5 +1,7 @@
 """A workspace that moves: out into an open folder and into another tenant, without a page being read again."""
 
+import asyncio
+import fcntl
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -25,6 +27,7 @@ from pipelines.documents.portable.export_manifest import (
     NoExport,
     UnknownSigner,
 )
+from pipelines.documents.portable.export_parts import NOTES
 from pipelines.documents.portable.import_plan import WorkspaceNotEmpty
 from pipelines.documents.portable.workspace_import import KeptReaders
 from pipelines.documents.sources.item_rights import NOBODY
@@ -158,6 +161,24 @@ async def test_killed_three_times_on_either_side_nothing_is_doubled(yard: Yard, 
     assert yard.contents(target) == yard.contents(mine)
     assert yard.counted("select count(*) from audit where action = 'workspace.import'") == 1
     assert (await yard.receive(target, "moved")).written == 0
+
+
+async def test_two_imports_at_once_double_nothing(yard: Yard) -> None:
+    mine, _ = filled(yard, 6)
+    await yard.send(mine, "moved")
+    target = corpus.open_home(yard.admin, "arrival")
+    made = await asyncio.gather(yard.receive(target, "moved"), yard.receive(target, "moved"))
+    assert sum(one.written for one in made) == 6 and yard.contents(target) == yard.contents(mine)
+
+
+async def test_two_exports_never_write_one_folder(yard: Yard) -> None:
+    mine, _ = filled(yard, 2)
+    await yard.send(mine, "moved")
+    with (yard.folder / "moved" / NOTES / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(ExportFolderTaken, match="another export"):
+            await yard.send(mine, "moved")
+    assert (await yard.send(mine, "moved")).written_parts == 0
 
 
 async def test_what_changed_since_a_cut_off_export_is_written_again_and_nothing_else(yard: Yard) -> None:

@@ -1,8 +1,9 @@
 """The export of a workspace: read in one snapshot, part by part, into a folder that a later run goes on with."""
 
+import fcntl
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,11 +84,14 @@ class WorkspaceExport:
         """
         async with self._snapshot() as connection:
             owner = await self._owner(connection)
-            _claim(folder, owner)
-            (folder / MANIFEST).unlink(missing_ok=True)  # it is of files that may change now
-            files = await self._write_workspace(connection, folder)
-            notes, kept = await self._write_parts(connection, folder, owner)
-            unread = await self._one(connection, "unread")
+            with _claimed(folder, owner):
+                return await self._write(connection, folder, owner)
+
+    async def _write(self, connection: Connection, folder: Path, owner: Row) -> ExportResult:
+        (folder / MANIFEST).unlink(missing_ok=True)  # it is of files that may change now
+        files = await self._write_workspace(connection, folder)
+        notes, kept = await self._write_parts(connection, folder, owner)
+        unread = await self._one(connection, "unread")
         counts, missing = dict.fromkeys(DOCUMENT_DATASETS, 0), list[str]()
         for note in notes:
             files |= note.files
@@ -213,6 +217,18 @@ class WorkspaceExport:
                 await connection.rollback()
         except psycopg.OperationalError as error:
             raise classify_postgres_error(error) from error
+
+
+@contextmanager
+def _claimed(folder: Path, owner: Row) -> Iterator[None]:
+    """Nobody else writes there meanwhile. Raises ExportFolderTaken: somebody does, or it holds something else."""
+    _claim(folder, owner)
+    with (folder / NOTES / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ExportFolderTaken(f"another export writes to {folder} now", fix="Wait for its end.") from None
+        yield
 
 
 def _claim(folder: Path, owner: Row) -> None:

@@ -22,7 +22,8 @@ select count(*) as documents, coalesce(sum(v.page_count), 0) as pages, coalesce(
 from documents d join document_versions v on v.id = d.current_version and v.workspace_id = d.workspace_id
 where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s;
 
--- digest: A number that changes with any row of the documents of a part: each version of a row has an xmin of its own.
+-- digest: A number that changes with any row of the documents of a part, as each version of a row has an xmin of its own,
+-- and with the addresses of people, which stand in for their ids.
 with mine as (
     select d.id, d.xmin::text as at from documents d
     where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id > %(after)s and d.id <= %(until)s
@@ -64,7 +65,10 @@ with mine as (
     from document_agent_links l join mine on mine.id = l.document_id where l.workspace_id = %(workspace)s
 )
 select count(*) || ':' || coalesce(sum(hashtextextended(one, 0)::numeric), 0)
-       || ':' || coalesce(%(generation)s::text, '') as digest from row_versions;
+       || ':' || coalesce(%(generation)s::text, '')
+       || ':' || (select coalesce(sum(hashtextextended(u.id::text || u.email, 0)::numeric), 0) from users u
+                  where u.tenant_id = %(tenant)s) as digest
+from row_versions;
 
 -- documents: Documents of a part. One that is being read again stands as what of it can be searched.
 select d.id as document_id, d.origin, d.filename, d.file_type, d.source_type,
