@@ -13,6 +13,7 @@ from cluster.basics.errors import AosError, Conflict, NotFound, Transient, Unava
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import EmbedderMoved, pair_embedders
 from cluster.models.model_errors import Unusable
+from cluster.state.corpus import lock_corpus
 from cluster.state.work.jobs import JobId, JobLane, JobState
 from configs.sections import ChunkSettings
 from configs.sections_retrieval import GateSettings, RerankSettings, SearchSettings
@@ -655,3 +656,18 @@ async def test_a_build_that_drops_chunks_which_readers_share_counts_as_a_change_
             assert await generations.write(tx, scope, indexed, WriteTarget(built, row["chunker"]), building=True)
     assert numbers[1] == numbers[0] + 1, "its chunks are gone"
     assert numbers[2] == numbers[1], "there was nothing more to drop"
+
+
+async def test_who_waits_while_another_opens_the_first_index_uses_that(ledger: Bench, scope: Scope) -> None:
+    """Two first jobs of a workspace at once: the second one failed, as if embedder or chunker were others."""
+    recipe = await ledger.recipe()
+    async with ledger.database.transaction(scope) as tx:
+        await lock_corpus(tx, scope)
+        waiting = asyncio.create_task(ledger.generations.target(scope, recipe))
+        for _ in range(500):
+            if (await tx.only("select count(*) as n from pg_locks where not granted"))["n"]:
+                break
+            await asyncio.sleep(0.01)
+        opened = await ledger.generations._open_generation(tx, recipe, fresh=False)
+        await ledger.generations.use(tx, scope, opened)
+    assert (await waiting).generation == opened

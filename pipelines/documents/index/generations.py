@@ -14,7 +14,7 @@ from cluster.basics.errors import Conflict, Permanent, Transient
 from cluster.basics.scope import Scope
 from cluster.models.embedding.migration import EmbedderMoved, vector_space_of
 from cluster.models.ports import EmbedderFacts
-from cluster.state.corpus import mark_corpus_changed
+from cluster.state.corpus import lock_corpus, mark_corpus_changed
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.chunk.language import AUTO, DEFAULT
 from pipelines.documents.document import NO_TEXT, Chunk, ChunkId, DocumentId, VersionId, chunk_id, fingerprint_parts
@@ -98,6 +98,9 @@ class IndexGenerations:
             Conflict: it was made with another embedder or chunker (mixing makes answers wrong), and no re-index runs.
         """
         async with self._db.transaction(scope) as tx:
+            # Whoever waits here sees the generation that another has opened meanwhile; a query that waits for the row
+            # itself would join what there was when it began.
+            await lock_corpus(tx, scope)
             current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
             if current is None or current["generation_id"] is None:
                 generation = await self._open_generation(tx, recipe, fresh=False)
