@@ -70,7 +70,7 @@ class Mover:
 
     def _start(self, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
         own = {"AOS_STATE_DIR": str(self.state), "DATABASE_URL": self.app_dsn, "DATABASE_ADMIN_URL": self.admin_dsn}
-        command = [sys.executable, "-m", "pipelines.documents.portable", *words]
+        command = [sys.executable, "-m", "pipelines.documents.portable.move_program", *words]
         return subprocess.Popen(command, env=os.environ | own, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 

@@ -35,7 +35,7 @@ def run(tmp_path: Path, app_dsn: str, admin_dsn: str) -> Run:
     async def go(*words: str, admin: bool = True, state: str = "") -> dict[str, Any]:
         own = environment | ({"DATABASE_ADMIN_URL": admin_dsn} if admin else {})
         own |= {"AOS_STATE_DIR": str(tmp_path / state)} if state else {}
-        command = [sys.executable, "-m", "pipelines.documents.portable", *words]
+        command = [sys.executable, "-m", "pipelines.documents.portable.move_program", *words]
         done = await asyncio.to_thread(subprocess.run, command, env=own, capture_output=True, check=False, timeout=120)
         assert done.returncode == 0, done.stderr.decode()
         return dict(json.loads(done.stdout))

@@ -1,6 +1,9 @@
-"""One move of a workspace by the settings of this machine: its parts opened, used and closed."""
+"""`python -m pipelines.documents.portable.move_program`: a workspace moved by this machine's settings; ends in JSON."""
 
 import argparse
+import asyncio
+import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -8,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.disk import DiskRoom
+from cluster.basics.errors import AosError
 from cluster.basics.scope import Scope
 from cluster.models.embedding.embedders import open_embedder
 from cluster.models.ports import EmbedderFacts
 from cluster.state.audit import AuditLog
 from cluster.state.db import embedded
 from cluster.state.db.postgres import Database
+from cluster.state.settings.settings_rows import load_where_possible
 from cluster.state.signed_receipts import ReceiptSigner
 from configs.sections import Settings
 from pipelines.documents.portable.export_manifest import verify_export
@@ -110,7 +115,7 @@ def _facts_of(settings: Settings) -> Callable[[], Any]:
 
 def parse_request(arguments: list[str]) -> MoveRequest:
     """From a command line."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines.documents.portable")
+    parser = argparse.ArgumentParser(prog="move_program")
     parser.add_argument("verb", choices=("export", "import", "merge"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--workspace", required=True)
@@ -120,3 +125,22 @@ def parse_request(arguments: list[str]) -> MoveRequest:
     parser.add_argument("--dry-run", action="store_true")
     given = vars(parser.parse_args(arguments))
     return MoveRequest(**given | {"readers": KeptReaders(given["readers"])})
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def main() -> None:
+    """Do what the command line says; the end is JSON on standard output, an error, too."""
+    request = parse_request(sys.argv[1:])
+    try:
+        told = asyncio.run(run_move(load_where_possible(), request, _tell))
+    except AosError as error:
+        told = {"error": {"code": error.code, "detail": str(error), "fix": error.hint}}
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
