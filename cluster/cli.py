@@ -40,6 +40,7 @@ from cluster.console.commands.documents import (
     graph_command,
     ingest_command,
     language_commands,
+    move_commands,
     ocr_commands,
     path_commands,
     review_commands,
@@ -65,6 +66,8 @@ app.command()(document_commands.ask)
 app.command()(why_command.why)
 app.command()(graph_command.graph)
 app.command()(export_command.export)
+app.command("import")(move_commands.import_workspace)
+app.command("merge")(move_commands.merge_workspace)
 app.command()(extract_command.extract)
 app.add_typer(document_commands.jobs, name="jobs")
 document_commands.documents.command("register-path")(path_commands.register_path)

@@ -216,6 +216,10 @@ OUTSIDE: Final = (
         "folder blobs/<tenant>/<workspace>, or those keys of the bucket (AOS_BLOBS_URL)",
         "uploads, members and staging copies with the erased bytes",
     ),
+    OutsidePlace(
+        "folder of an exported workspace (`aos export WORKSPACE --to FOLDER`)",
+        "a copy that was taken: nothing is taken out; whoever keeps it deletes it, or exports into it again",
+    ),
     OutsidePlace("folder blobs/uploads/<tenant>/<workspace>, or those keys", "parts of uploads; they go when it ends"),
     OutsidePlace(
         "folder blob_cache of each node",
