@@ -1,5 +1,6 @@
 """Exports that somebody else has touched, and imports into a workspace that has rules of its own."""
 
+import hashlib
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
@@ -14,6 +16,8 @@ from cluster.state.db.postgres import Database
 from cluster.state.signed_receipts import ReceiptSigner
 from pipelines.documents.portable.export_manifest import MANIFEST, ExportFolderTaken, file_digest
 from pipelines.documents.portable.export_parts import NOTES
+from pipelines.documents.portable.workspace_import import KeptReaders
+from pipelines.documents.sources.item_rights import GONE
 from pipelines.documents.store.blobs import FolderBlobs, Location
 from tests.fakes import corpus
 from tests.fakes.portable import Yard, content
@@ -130,3 +134,107 @@ async def test_of_deleted_documents_nothing_is_left_after_another_export(yard: Y
     await yard.send(mine, "moved")
     found = [path.read_bytes() for path in (yard.folder / "moved").rglob("*") if path.is_file()]
     assert b"cut off" not in found and content(gone) not in found and len([*blobs.glob("*/*")]) == 3
+
+
+def erase(yard: Yard, scope: Scope, numbers: tuple[int, ...]) -> None:
+    """An erasure of these contents is on record."""
+    named = [
+        {"document": "gone", "version": "v", "sha256": hashlib.sha256(content(one)).hexdigest()} for one in numbers
+    ]
+    yard.admin.execute(
+        "insert into erasures (id, tenant_id, workspace_id, kind, subjects, reason, asked_by, asked_at, content, marks)"
+        " values (gen_random_uuid(), %s, %s, 'document', '{gone}', 'asked', gen_random_uuid(), now(), %s, '{}')",
+        (scope.tenant, scope.workspace, Jsonb(named)),
+    )
+
+
+async def test_what_was_erased_here_does_not_come_back(yard: Yard) -> None:
+    """With the members of its container; another tenant's erasures are its own."""
+    target, other = corpus.open_home(yard.admin, "arrival"), corpus.open_home(yard.admin, "other")
+    mine, ids = filled(yard, 4, target)
+    yard.admin.execute(
+        "update documents set origin = 'upload:paper-001.pdf!/' || filename, parent_id = %s where id = %s",
+        (ids[1], ids[2]),
+    )
+    erase(yard, target, (1,))
+    erase(yard, other, (0,))
+    await yard.send(mine, "moved")
+    made = (await yard.receive(target, "moved")).as_json()
+    assert made["documents"]["erased"] == 2 and made["pages"] == 4
+    assert [one["name"] for one in made["conflicts"]] == ["paper-001.pdf", "paper-002.pdf"]
+    rows = yard.admin.execute(
+        "select filename from documents where workspace_id = %s order by 1", (target.workspace,)
+    ).fetchall()
+    assert rows == [("paper-000.pdf",), ("paper-003.pdf",)]
+
+
+async def test_tables_of_pages_that_are_masked_here_stay_behind_and_are_looked_for_anew(yard: Yard) -> None:
+    mine, _ = filled(yard, 2)
+    for statement in (
+        "update pages set text = 'Write to ann@north.example about it.', words = '[]'"
+        " where number = 1 and workspace_id = %(w)s and document_id = (select min(id) from documents"
+        " where workspace_id = %(w)s)",
+        "update page_tables set headings = '{ann@north.example,b}' where workspace_id = %(w)s and document_id ="
+        " (select min(id) from documents where workspace_id = %(w)s)",
+    ):
+        yard.admin.execute(statement, {"w": mine.workspace})
+    await yard.send(mine, "moved")
+    target = corpus.open_home(yard.admin, "arrival")
+    await yard.receive(target, "moved", action="mask")
+    tables = yard.admin.execute("select headings from page_tables where workspace_id = %s", (target.workspace,))
+    assert tables.fetchall() == [(["a", "b"],)]
+    unknown = "select count(*) from document_versions where workspace_id = %s and tables_of_reads <> reads"
+    assert yard.counted(unknown, target.workspace) == 1
+
+
+def rule(yard: Yard, scope: Scope, folder: str, *readers: str) -> None:
+    yard.admin.execute(
+        "insert into folder_readers values (%s, %s, %s, %s, %s)",
+        (scope.tenant, scope.workspace, folder, [f"file:{folder}/"], list(readers)),
+    )
+
+
+async def test_a_merge_opens_no_folder_within_one_that_is_closed_here(yard: Yard) -> None:
+    target = corpus.open_home(yard.admin, "arrival")
+    mine, _ = filled(yard, 1, target)
+    rule(yard, mine, "/data/open", "role:viewer")
+    rule(yard, mine, "/other", "role:viewer")
+    rule(yard, mine, "/other/inside", "role:operator")
+    rule(yard, target, "/data", "role:admin")
+    await yard.send(mine, "moved")
+    made = await yard.receive(target, "moved", merge=True)
+    assert [(one["kind"], one["name"]) for one in made.plan.conflicts] == [("folder", "/data/open")]
+    rows = yard.admin.execute(
+        "select folder from folder_readers where workspace_id = %s order by 1", (target.workspace,)
+    )
+    assert rows.fetchall() == [("/data",), ("/other",), ("/other/inside",)]
+
+
+async def test_readers_that_are_not_those_of_the_folder_here_stay_when_it_changes(yard: Yard) -> None:
+    target = corpus.open_home(yard.admin, "arrival")
+    mine, ids = filled(yard, 2, target)
+    rule(yard, mine, "/data", "role:admin")
+    rule(yard, target, "/data", "role:viewer")
+    yard.admin.execute("update documents set origin = 'file:/data/' || filename where id = any(%s)", (ids,))
+    for readers, own, document in ((["role:admin"], False, ids[0]), (["role:viewer"], False, ids[1])):
+        yard.admin.execute(
+            "update documents set readers = %s, own_readers = %s where id = %s", (readers, own, document)
+        )
+    await yard.send(mine, "moved")
+    await yard.receive(target, "moved", merge=True)
+    rows = yard.admin.execute(
+        "select readers, own_readers from documents where workspace_id = %s order by filename", (target.workspace,)
+    )
+    assert rows.fetchall() == [(["role:admin"], True), (["role:viewer"], False)]
+
+
+async def test_a_merge_shows_nothing_that_a_source_hides_here(yard: Yard) -> None:
+    target = corpus.open_home(yard.admin, "arrival")
+    mine, ids = filled(yard, 1, target)
+    generation = yard.counted("select generation_id from workspaces where id = %s", target.workspace)
+    yard.admin.execute("update documents set readers = '{role:viewer}' where id = %s", (ids[0],))
+    yard.fill(target, generation, range(1), readers=(GONE,))
+    await yard.send(mine, "moved")
+    await yard.receive(target, "moved", merge=True, readers=KeptReaders.KEEP)
+    (row,) = yard.admin.execute("select readers from documents where workspace_id = %s", (target.workspace,))
+    assert row == ([GONE],)
