@@ -29,7 +29,7 @@ from pipelines.documents.portable.export_manifest import (
     write_json,
     write_manifest,
 )
-from pipelines.documents.portable.export_parts import NOTES, QUERIED, PartNote, PartWriter, read_notes
+from pipelines.documents.portable.export_parts import NOTES, QUERIED, PartNote, PartWriter, read_notes, remove_leftovers
 from pipelines.documents.portable.parquet_files import DatasetFile
 from pipelines.documents.store.blobs import BlobStore
 
@@ -104,6 +104,7 @@ class WorkspaceExport:
         left_out = {"unread": int(unread["total"]), "unread_names": unread["names"] or []}
         left_out |= {"without_bytes": len(missing), "without_bytes_names": missing[:50]}
         manifest = self._manifest(owner, counts, files, left_out)
+        remove_leftovers(folder, files, notes)
         signed = write_manifest(folder, manifest, self.signer)
         self.step(MANIFEST)
         return ExportResult(signed, kept, len(notes) - kept)
@@ -148,7 +149,7 @@ class WorkspaceExport:
         """All parts, and how many of them were there."""
         index = {"generation": owner["generation_id"], "chunker": owner["chunker"] or ""}
         notes, kept, after = list[PartNote](), 0, ""
-        for known in read_notes(folder):
+        for known in read_notes(folder, self.signer):
             between = index | {"after": known.after, "until": known.until}
             digest = (await self._one(connection, "digest", **between))["digest"]
             if digest == known.digest:
@@ -171,7 +172,7 @@ class WorkspaceExport:
     async def _write_part(
         self, connection: Connection, folder: Path, number: str, between: Mapping[str, Any], digest: str
     ) -> PartNote:
-        part = PartWriter(folder, number, BlobCopier(self.blobs, folder), self.step)
+        part = PartWriter(folder, number, BlobCopier(self.blobs, folder), self.signer, self.step)
         for name in QUERIED:
             files = part.open(name)
             try:
@@ -234,6 +235,8 @@ def _claimed(folder: Path, owner: Row) -> Iterator[None]:
 def _claim(folder: Path, owner: Row) -> None:
     """Raises ExportFolderTaken: it holds something that is no export of this workspace."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if links := [one.name for one in folder.iterdir() if one.is_symlink()]:
+        raise ExportFolderTaken(f"{folder} has links that lead elsewhere: {', '.join(links[:10])}")
     mine = folder / NOTES / _OWNER
     if not mine.exists():
         if any(one.name != NOTES for one in folder.iterdir()):

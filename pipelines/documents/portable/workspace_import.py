@@ -146,8 +146,9 @@ class WorkspaceImport:
                     await tx.run(SQL["put_agent"], **self.scope.keys, **row, id=plan.agents[row["agent_id"]])
             await self._put_sets(tx, export, plan)
             for row in whole_rows(export, "folder_readers"):
-                mapped = plan.names.map(row["readers"])
-                await tx.run(SQL["put_folder"], **self.scope.keys, **row | {"readers": mapped})
+                if row["folder"] not in plan.taken.get("folder", ()):
+                    mapped = plan.names.map(row["readers"])
+                    await tx.run(SQL["put_folder"], **self.scope.keys, **row | {"readers": mapped})
             if await tx.one(SQL["begun"], **self.scope.keys, export=export.id) is None:
                 verb = "workspace.merge" if merge else "workspace.import"
                 detail: dict[str, Any] = {"export": export.id, "signer": export.signer, "from": told.workspace.name}
