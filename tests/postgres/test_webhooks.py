@@ -73,7 +73,9 @@ async def test_what_was_tried_while_a_receiver_was_away_comes_once_it_is_back_an
     await until(lambda: desk.sql("select failures >= 2 and next_at > clock_timestamp() from webhooks")[0][0])
     await desk.run("update webhook_deliveries set next_at = next_at + interval '5 hours' where attempts > 0")
     receiver.start()
-    await desk.run("update webhook_deliveries set next_at = clock_timestamp() where outbox_id = (select min(id) from outbox)")
+    await desk.run(
+        "update webhook_deliveries set next_at = clock_timestamp() where outbox_id = (select min(id) from outbox)"
+    )
     await desk.run("update webhooks set next_at = clock_timestamp()")
     await until(lambda: desk.states() == {"delivered": 6})
     assert receiver.by_subject("job_id") == {job: ["job.queued", "job.finished"] for job in jobs}
