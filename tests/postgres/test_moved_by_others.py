@@ -6,30 +6,26 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Database
 from cluster.state.signed_receipts import ReceiptSigner
-from pipelines.documents.portable.export_manifest import MANIFEST, ExportFolderTaken, file_digest
+from pipelines.documents.portable.export_manifest import MANIFEST, ExportFolderTaken
 from pipelines.documents.portable.export_parts import NOTES
 from pipelines.documents.portable.workspace_import import KeptReaders
+from pipelines.documents.sources.files import hash_file
 from pipelines.documents.sources.item_rights import GONE
 from pipelines.documents.store.blobs import FolderBlobs, Location
 from tests.fakes import corpus
-from tests.fakes.portable import Yard, content
+from tests.fakes.portable import Yard, content, open_yard
 
 
 @pytest.fixture
 async def yard(admin_dsn: str, app_dsn: str, tmp_path: Path) -> AsyncIterator[Yard]:
-    database = Database(app_dsn, size=4)
-    await database.open()
-    with psycopg.connect(admin_dsn, autocommit=True) as admin:
-        yield Yard(admin, app_dsn, database, tmp_path)
-    await database.close()
+    async with open_yard(admin_dsn, app_dsn, tmp_path) as yard:
+        yield yard
 
 
 def filled(yard: Yard, count: int, target: Scope | None = None) -> tuple[Scope, list[str]]:
@@ -104,7 +100,7 @@ async def test_what_somebody_else_wrote_into_the_folder_is_never_signed(yard: Ya
     before = pages.read_bytes()
     pages.write_bytes(b"forged".ljust(len(before)))
     body = json.loads(note.read_text())
-    body["files"]["pages/000001.parquet"]["sha256"] = file_digest(pages)
+    body["files"]["pages/000001.parquet"]["sha256"] = hash_file(pages)
     if key == "another":
         plain = {name: value for name, value in body.items() if name not in ("key", "signature")}
         body = ReceiptSigner.kept_in(yard.folder / "elsewhere").sign(plain)

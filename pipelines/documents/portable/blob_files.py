@@ -11,7 +11,8 @@ from cluster.basics.disk import FULL
 from cluster.basics.errors import DiskFull, Permanent, Unavailable
 from cluster.basics.scope import Scope
 from pipelines.documents.document import FailureReason, Unreadable
-from pipelines.documents.portable.export_manifest import BrokenExport, blob_path, file_digest
+from pipelines.documents.portable.export_manifest import BrokenExport, blob_path
+from pipelines.documents.sources.files import hash_file
 from pipelines.documents.store.blobs import BlobStore, Location
 
 _BLOCK: Final = 1 << 20
@@ -33,7 +34,7 @@ class BlobCopier:
         """
         try:
             target = blob_path(self._folder, file_hash)
-            if is_blob(target, file_hash):
+            if has_bytes(target, file_hash):
                 return True
             with self._blobs.open_local(Location(location)) as path:
                 is_copied = _copy_blocks(path, target, file_hash)
@@ -44,9 +45,9 @@ class BlobCopier:
         return is_copied
 
 
-def is_blob(path: Path, file_hash: str) -> bool:
-    """Whether these bytes are there, and no link to them."""
-    return path.is_file() and not path.is_symlink() and file_digest(path) == file_hash
+def has_bytes(path: Path, file_hash: str) -> bool:
+    """Whether a file of these bytes is there, and no link to one."""
+    return path.is_file() and not path.is_symlink() and hash_file(path) == file_hash
 
 
 def _copy_blocks(source: Path, target: Path, file_hash: str) -> bool:
@@ -91,7 +92,7 @@ def check_blob(folder: Path, file_hash: str) -> None:
     path = blob_path(folder, file_hash)
     if path.is_symlink() or not path.is_file():
         raise BrokenExport(f"the bytes {file_hash[:16]}… are missing")
-    if file_digest(path) != file_hash:
+    if hash_file(path) != file_hash:
         raise BrokenExport(f"the bytes {file_hash[:16]}… were changed")
 
 

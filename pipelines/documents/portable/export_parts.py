@@ -13,9 +13,9 @@ from cluster.state.db.postgres import Row
 from cluster.state.signed_receipts import ForgedReceipt, ReceiptSigner, verify_receipt
 from pipelines.documents.export.parquet_tables import cell_rows
 from pipelines.documents.facts.page_table import table_from_json
-from pipelines.documents.portable.blob_files import BlobCopier, is_blob
+from pipelines.documents.portable.blob_files import BlobCopier, has_bytes
 from pipelines.documents.portable.datasets import DOCUMENT_DATASETS
-from pipelines.documents.portable.export_manifest import FileFacts, blob_path, file_digest, write_json
+from pipelines.documents.portable.export_manifest import FileFacts, blob_path, write_json
 from pipelines.documents.portable.parquet_files import DatasetFile, read_rows
 
 NOTES: Final = ".export"  # a folder of what a later run has to know
@@ -122,14 +122,9 @@ def _is_whole(folder: Path, note: PartNote) -> bool:
     """Every file and all bytes are as they were written; bytes that were missing may be there by now."""
     return (
         not note.missing
-        and all(_is_there(folder / name, facts) for name, facts in note.files.items())
-        and all(is_blob(blob_path(folder, one), one) for one in _hashes_of(folder, note.number))
+        and all(has_bytes(folder / name, facts.sha256) for name, facts in note.files.items())
+        and all(has_bytes(blob_path(folder, one), one) for one in _hashes_of(folder, note.number))
     )
-
-
-def _is_there(path: Path, facts: FileFacts) -> bool:
-    is_file = path.is_file() and not path.is_symlink()
-    return is_file and path.stat().st_size == facts.bytes and file_digest(path) == facts.sha256
 
 
 def _hashes_of(folder: Path, number: str) -> Iterator[str]:

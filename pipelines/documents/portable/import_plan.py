@@ -11,9 +11,9 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.document import DocumentId, VersionId, document_id, version_id
-from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, WORKSPACE_DATASETS
+from pipelines.documents.portable.datasets import WORKSPACE_DATASETS
 from pipelines.documents.portable.export_manifest import BrokenExport, VerifiedExport
-from pipelines.documents.portable.parquet_files import read_rows
+from pipelines.documents.portable.parquet_files import part_rows, read_rows
 from pipelines.documents.portable.reader_names import ReaderNames, joined_readers
 from pipelines.documents.store.members import WITHIN
 
@@ -225,19 +225,15 @@ def whole_rows(export: VerifiedExport, dataset: str) -> Iterable[Row]:
 
 def _list_documents(export: VerifiedExport, erased: frozenset[str]) -> dict[str, _Listed]:
     """The documents of an export by id. Raises BrokenExport: one has no version, or there are two of one id."""
-    hashes, gone, found = dict[str, str](), set[str](), dict[str, _Listed]()
-    wanted = ["document_id", "version_id", "origin", "filename", "parent_id", "readers", "file_hash"]
+    found = dict[str, _Listed]()
+    wanted = ("document_id", "version_id", "origin", "filename", "parent_id", "readers")
     for part in export.manifest.parts:
-        if (path := export.file("versions", part)) is not None:
-            rows = read_rows(path, DOCUMENT_DATASETS["versions"], wanted)
-            hashes, gone = dict[str, str](), set[str]()
-            for row in rows:
-                hashes[row["version_id"]] = row["file_hash"]
-                if row["file_hash"] in erased:
-                    gone.add(row["document_id"])
-        if (path := export.file("documents", part)) is None:
-            continue
-        for row in read_rows(path, DOCUMENT_DATASETS["documents"], wanted):
+        hashes, gone = dict[str, str](), set[str]()
+        for row in part_rows(export, "versions", part, "document_id", "version_id", "file_hash"):
+            hashes[row["version_id"]] = row["file_hash"]
+            if row["file_hash"] in erased:
+                gone.add(row["document_id"])
+        for row in part_rows(export, "documents", part, *wanted):
             if row["document_id"] in found or row["version_id"] not in hashes:
                 raise BrokenExport(f"document {row['document_id']} is there twice, or has no version")
             found[row["document_id"]] = _Listed(
@@ -293,10 +289,9 @@ async def _that_are_there(
 def _pages_of(export: VerifiedExport, plan: ImportPlan) -> int:
     total = 0
     for part in export.manifest.parts:
-        if (path := export.file("versions", part)) is not None:
-            for row in read_rows(path, DOCUMENT_DATASETS["versions"], ["document_id", "page_count"]):
-                placed = plan.placements.get(row["document_id"])
-                total += int(row["page_count"]) if placed is not None and placed.fate is Fate.NEW else 0
+        for row in part_rows(export, "versions", part, "document_id", "page_count"):
+            placed = plan.placements.get(row["document_id"])
+            total += int(row["page_count"]) if placed is not None and placed.fate is Fate.NEW else 0
     return total
 
 
