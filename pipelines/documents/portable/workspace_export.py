@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db import migrate
-from cluster.state.db.postgres import Connection, Row, classify_postgres_error, load_queries, of_scope
+from cluster.state.db.postgres import Connection, Row, classify_postgres_error, load_queries, of_scope, settings_query
 from cluster.state.signed_receipts import ReceiptSigner
 from pipelines.documents.portable.blob_files import BlobCopier
 from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, FORMAT, FORMAT_VERSION, WORKSPACE_DATASETS
@@ -211,9 +211,7 @@ class WorkspaceExport:
                 self.conninfo, row_factory=dict_row, autocommit=True
             ) as connection:
                 await connection.execute("begin isolation level repeatable read read only")
-                given = of_scope(self.scope)
-                calls = ", ".join(["set_config(%s, %s, true)"] * len(given))
-                await connection.execute(f"select {calls}", [part for pair in given.items() for part in pair])
+                await connection.execute(*settings_query(of_scope(self.scope)))
                 yield connection
                 await connection.rollback()
         except psycopg.OperationalError as error:
