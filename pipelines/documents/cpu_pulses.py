@@ -63,10 +63,11 @@ class SharedPace:
         with self._counting:
             running, costliest = len(self._costs), max(self._costs.values(), default=0.0)
             self._costs[number] = cost
+            costly = sum(one >= GENTLE_SECONDS for one in self._costs.values())
             hurried = self.others_wait and running >= self._slots and cost >= max(costliest, self._hurried)
             if hurried:  # its slot counts as free from now on: no other one has to end for who waits
                 del self._costs[number]
-        share = 1.0 if running < 2 or cost < GENTLE_SECONDS else min(1.0, self._cores / (2 * running))
+        share = 1.0 if running < 2 or cost < GENTLE_SECONDS else min(1.0, self._cores / (2 * costly))
         return (self._hurried if hurried else math.inf), share
 
 

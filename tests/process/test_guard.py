@@ -1,5 +1,6 @@
 """The guarded child: deadlines, deaths, memory, and nothing left behind."""
 
+import contextlib
 import gc
 import math
 import os
@@ -229,15 +230,18 @@ def test_a_costly_call_gives_way_only_to_others() -> None:
     pace = SharedPace(slots=8, cores=2, hurried_seconds=4)
     with pace.running() as alone:
         assert pace.limits(alone, GENTLE_SECONDS + 1) == (math.inf, 1.0)
-        with pace.running(), pace.running(), pace.running():
-            assert (
-                pace.limits(alone, GENTLE_SECONDS - 0.1)[1] == 1.0 and pace.limits(alone, GENTLE_SECONDS + 1)[1] == 0.25
-            )
+        with pace.running() as first, pace.running() as second, pace.running() as third:
+            shares = [pace.limits(alone, cost)[1] for cost in (GENTLE_SECONDS - 0.1, GENTLE_SECONDS + 1)]
+            assert shares == [1.0, 1.0], "one of two cores is half of the machine, whoever else runs"
+            assert [pace.limits(one, GENTLE_SECONDS)[1] for one in (first, second, third)] == [1 / 2, 1 / 3, 1 / 4]
+            assert pace.limits(alone, GENTLE_SECONDS + 2)[1] == 0.25
 
 
 def test_a_child_that_gives_way_has_a_part_of_a_core() -> None:
     pace = SharedPace(slots=8, cores=1, hurried_seconds=60)
-    with GuardedChild(Target, pace=pace) as guard, pace.running(), pace.running(), pace.running():
+    with GuardedChild(Target, pace=pace) as guard, contextlib.ExitStack() as others:
+        for _ in range(3):
+            pace.limits(others.enter_context(pace.running()), GENTLE_SECONDS)
         guard.warm_up()
         began = time.monotonic()
         guard.call("spin", GENTLE_SECONDS + 0.5, seconds=60, cpu_seconds=30)
