@@ -44,7 +44,10 @@ def test_probes_ask_routes_that_need_no_token() -> None:
         for kind in ("readinessProbe", "livenessProbe")
         if "httpGet" in container.get(kind, {})
     }
-    agents = {path for _, _, port, path in asked if port == "52365"}  # KubeRay's port of the agent
+    spec = as_kubernetes_has_it(gpu=True)["spec"]
+    groups = [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
+    assert {group["rayStartParams"]["dashboard-agent-listen-port"] for group in groups} == {"52365"}
+    agents = {path for _, _, port, path in asked if port == "52365"}
     assert agents <= set(http_server_agent.PUBLIC_EXACT_PATHS)
     assert all(f'"{path}"' in getsource(healthz_agent) for path in agents)
     heads = {path for _, _, port, path in asked if port == "dashboard"}
