@@ -41,15 +41,17 @@ def liveness_folder(state_dir: Path) -> Path:
 
 
 def token_path(state_dir: Path) -> Path:
-    """The token of this instance's Ray, mode 0600. For a joined cluster put its token here."""
+    """The token of this instance's Ray, mode 0600. For a joined cluster put its token here, or into RAY_AUTH_TOKEN."""
     return state_dir / "ray-token"
 
 
 def ray_dashboard(settings: Settings) -> RayDashboard:
     """A client for Ray's HTTP API, of the joined cluster or of our own head."""
     host = LOOPBACK if settings.ray.address is None else settings.ray.address.rpartition("/")[2].rpartition(":")[0]
-    path = token_path(settings.state_dir)
-    headers = {"Authorization": f"Bearer {path.read_text().strip()}"} if path.exists() else {}
+    path, token = token_path(settings.state_dir), settings.ray.auth_token
+    if token is None and path.exists():
+        token = path.read_text().strip()
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     return RayDashboard(f"http://{host}:{settings.ray.dashboard_port}", headers)
 
 

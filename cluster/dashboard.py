@@ -46,6 +46,7 @@ class RayDashboard:
             raise Unavailable(f"Ray's dashboard does not answer at {self.url}: {why}", fix="Run `aos up`.") from error
         if answer.status_code in {401, 403}:
             raise Unavailable(
-                f"Ray at {self.url} refuses our token", fix="Put its token into <AOS_STATE_DIR>/ray-token."
+                f"Ray at {self.url} refuses our token",
+                fix="Put its token into RAY_AUTH_TOKEN or <AOS_STATE_DIR>/ray-token.",
             )
         return answer

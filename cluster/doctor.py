@@ -65,13 +65,15 @@ def run_probe(part: str, settings: Settings) -> list[HealthFinding]:
 
 def _probe_supervisor(settings: Settings) -> Iterable[HealthFinding]:
     process, status = supervised.find_supervisor(settings.state_dir), supervised.read_status(settings.state_dir)
-    if process is None:
+    if process is None and settings.ray.address is not None:
+        status = supervised.lives_elsewhere(settings.state_dir)
+    if process is None and (settings.ray.address is None or status is None):
         yield HealthFinding("supervisor", RED, f"does not run for {settings.state_dir}", "Run `aos up`.")
     elif status is None or status.phase != "ready":
         what = f"{status.phase}: {status.detail}" if status else "starting"
         yield HealthFinding("supervisor", YELLOW, what, "Wait, and look again.")
     else:
-        detail = f"pid {process.pid}, {status.restarts} repairs"
+        detail = f"{f'pid {process.pid}' if process else 'on another machine'}, {status.restarts} repairs"
         if status.detail:  # of servers that are not ours
             fix = "Begin it anew where it runs: the supervisor restarts only what it has started."
             yield HealthFinding("supervisor", YELLOW, f"{detail}; {status.detail}", fix)

@@ -217,8 +217,12 @@ def _watch_instance(
     """Look once a second; after a failed repair wait longer each time, and never give up."""
     rollout, rounds = rollout or Rollout(settings), rounds or LivenessRounds(settings, report)
     restarts, pause, unrepaired, away = 0, WATCH_SECONDS, "", ""
+    next_sign = math.inf if settings.ray.address is None else 0.0
     while True:
         time.sleep(pause)
+        if time.monotonic() >= next_sign:
+            supervised.give_sign(settings.state_dir)
+            next_sign = time.monotonic() + supervised.SIGN_SECONDS
         # A repair that failed half-way has the daemons running again, but not yet the applications.
         lost = _lost_part(settings, rounds) or unrepaired
         if not lost:

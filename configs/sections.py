@@ -299,11 +299,15 @@ class WorkerSettings(Section):
 class RaySettings(Section):
     """The cluster: join `address`, or start one here with `num_cpus` logical CPUs.
 
+    `auth_token` opens a joined one's dashboard, as it does Ray's own parts; without it that is in the file `ray-token`
+    below `state_dir`.
+
     `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
     one after the other, and nobody else; 1 for never.
     """
 
     address: str | None = None
+    auth_token: Secret = None
     num_cpus: int = Field(8, ge=1)
     num_gpus: int = Field(0, ge=0)
     dashboard_port: int = 8265

@@ -106,6 +106,7 @@ SPOKEN_NAMES: dict[str, str] = {
     "LLM_DEFAULT_MODEL": "llm.model",
     "LLM_API_KEY": "llm.api_key",
     "RAY_ADDRESS": "ray.address",
+    "RAY_AUTH_TOKEN": "ray.auth_token",
 }
 
 # Switches of the program itself, not settings of a section.

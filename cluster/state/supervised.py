@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from cluster.state.db.daemon import find_daemon, log_tail
 
 MODULE = "cluster.supervisor"  # its name when run with `python -m` is another
 LOOK_SECONDS = 0.2
+SIGN_SECONDS = 10.0  # between two signs of life in a joined cluster
+# So old a sign may be of one that is ready, and of one that rolls something out: it has its own limit then.
+READY_SECONDS, BUSY_SECONDS = 90.0, 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,21 @@ def write_status(state_dir: Path, phase: str, detail: str = "", restarts: int = 
     fresh = path.with_suffix(".new")
     fresh.write_text(json.dumps(asdict(status)), encoding="utf-8")
     fresh.replace(path)
+
+
+def give_sign(state_dir: Path) -> None:
+    """Say that this supervisor lives, to other machines that see the same folder; nothing else changes."""
+    with suppress(FileNotFoundError):
+        os.utime(status_path(state_dir))
+
+
+def lives_elsewhere(state_dir: Path) -> SupervisorStatus | None:
+    """The status of a supervisor on another machine that sees the same folder; None where its last sign is too old."""
+    status = read_status(state_dir)
+    if status is None or status.phase in ("failed", "stopped"):
+        return None
+    limit = READY_SECONDS if status.phase == "ready" else BUSY_SECONDS
+    return status if time.time() - status_path(state_dir).stat().st_mtime < limit else None
 
 
 def find_supervisor(state_dir: Path) -> psutil.Process | None:

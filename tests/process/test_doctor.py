@@ -1,9 +1,11 @@
 """The doctor and the supervisor where nothing runs and programs are asked: red with a fix, nothing left behind."""
 
 import io
+import os
 import shutil
 import socket
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from cluster import connect, doctor, supervisor
 from cluster.basics.errors import Unavailable
 from cluster.console.findings import StatusColour, as_json, findings_table, is_red
 from cluster.state import supervised
+from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.api_server import serve_api
 from tests.fakes.daemon import supervising
@@ -39,6 +42,32 @@ def test_servers_that_are_not_ours_and_do_not_answer_are_a_warning_of_the_superv
     with supervising(tmp_path, f'[[60, "ready", "{told}"]]'):
         (found,) = doctor.run_probe("supervisor", load_settings({"AOS_STATE_DIR": str(tmp_path)}))
     assert found.colour is StatusColour.YELLOW and told in found.detail and found.fix
+
+
+def test_a_supervisor_on_another_machine_is_known_by_its_signs(tmp_path: Path) -> None:
+    """In a pod of its own it has no process that a gateway could find."""
+    joined = load_settings({"AOS_STATE_DIR": str(tmp_path), "RAY_ADDRESS": "10.0.0.7:6379"})
+    alone = load_settings({"AOS_STATE_DIR": str(tmp_path)})
+
+    def colour(settings: Settings) -> str:
+        (found,) = doctor.run_probe("supervisor", settings)
+        return found.colour
+
+    assert colour(joined) == StatusColour.RED, "it never said anything"
+    supervised.write_status(tmp_path, "ready")
+    assert (colour(joined), colour(alone)) == (StatusColour.GREEN, StatusColour.RED)
+    supervised.write_status(tmp_path, "ready", "the external redis does not answer: refused")
+    assert colour(joined) == StatusColour.YELLOW
+    old = time.time() - 2 * supervised.READY_SECONDS
+    os.utime(supervised.status_path(tmp_path), (old, old))
+    assert colour(joined) == StatusColour.RED, "its last word was that it is ready, and nothing came after it"
+    supervised.give_sign(tmp_path)
+    assert colour(joined) == StatusColour.YELLOW
+    supervised.write_status(tmp_path, "repairing", "lost Serve")
+    os.utime(supervised.status_path(tmp_path), (old, old))
+    assert colour(joined) == StatusColour.YELLOW, "a roll-out takes its time"
+    supervised.write_status(tmp_path, "stopped")
+    assert colour(joined) == StatusColour.RED
 
 
 def test_every_port_that_can_be_set_is_named_with_its_setting_and_value(tmp_path: Path) -> None:

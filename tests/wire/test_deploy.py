@@ -137,6 +137,17 @@ def test_nodes_of_a_joined_cluster_get_what_the_environment_added(tmp_path: Path
     assert connect.ray_dashboard(load_settings(environment)).url == "http://10.0.0.7:8265"
 
 
+def test_rays_token_is_that_of_the_environment_where_it_stands_there(tmp_path: Path) -> None:
+    """In a pod it comes from a secret, for Ray and for us."""
+    environment = {"AOS_STATE_DIR": str(tmp_path), "RAY_ADDRESS": "10.0.0.7:6399"}
+    assert connect.ray_dashboard(load_settings(environment)).headers == {}
+    connect.token_path(tmp_path).write_text("of-the-file\n")
+    assert connect.ray_dashboard(load_settings(environment)).headers == {"Authorization": "Bearer of-the-file"}
+    given = load_settings(environment | {"RAY_AUTH_TOKEN": "of-the-secret"})
+    assert connect.ray_dashboard(given).headers == {"Authorization": "Bearer of-the-secret"}
+    assert "of-the-secret" not in str(deploy.deployment_plan(given))
+
+
 def test_deploy_waits_and_reports_and_names_what_fails(tmp_path: Path) -> None:
     def state(status: str, message: str = "") -> dict[str, Any]:
         part = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [RUNNING]}

@@ -1,5 +1,6 @@
 """What the supervisor lives through: a dashboard that is closed, sick or babbles, servers that do not come up."""
 
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -102,6 +103,23 @@ def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
     assert said[2].startswith("repair failed, again in 2 s")
     status = supervised.read_status(tmp_path)
     assert status is not None and (status.phase, status.restarts) == ("ready", 2)
+
+
+class StopsAtTheFirstLook(LivenessRounds):
+    """Rounds that end the watch."""
+
+    def lost(self) -> str:
+        raise supervisor._Stop
+
+
+@pytest.mark.parametrize("address", [None, "10.0.0.7:6379"])
+def test_a_supervisor_of_a_joined_cluster_gives_signs_of_life(tmp_path: Path, address: str | None) -> None:
+    settings = load_settings({"AOS_STATE_DIR": str(tmp_path)} | ({"RAY_ADDRESS": address} if address else {}))
+    supervised.write_status(tmp_path, "ready")
+    os.utime(supervised.status_path(tmp_path), (1, 1))
+    with closing(StopsAtTheFirstLook(settings, print)) as rounds, pytest.raises(supervisor._Stop):
+        supervisor._watch_instance(settings, print, rounds=rounds)
+    assert (supervised.status_path(tmp_path).stat().st_mtime > 1) is (address is not None)
 
 
 class Clock:
