@@ -62,9 +62,11 @@ async def add_source(body: SourceRequest, me: Me, parts: Its) -> SourceShape:
     readers = check_readers(body.readers)
     await parts.groups.require_names(me.scope, named_groups(readers))
     kind = parts.sources.opener.kind(body.kind)
-    await parts.sources.trials.check(me.scope, body.kind, body.settings, body.credential)
+    settings = await parts.sources.opener.pin(body.kind, body.settings)
+    await parts.sources.trials.check(me.scope, body.kind, settings, body.credential)
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     given = body.model_dump(exclude={"tenant_id", "workspace_id"}) | {"readers": readers, "agent_id": agent}
+    given["settings"] = settings
     given["watch"] = body.watch and kind.watch_root is not None
     new = NewSource(**given, has_rights=kind.says_rights(body.settings))
     detail = {name: given[name] for name in ("name", "kind", "settings", "credential", "readers", "every_minutes")}
