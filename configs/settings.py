@@ -172,11 +172,16 @@ def env_file_path(environment: Mapping[str, str] = os.environ) -> Path | None:
 def with_env_file(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment, and below it what the file adds that AOS_ENV_FILE names, else `.env` beside configs/.
 
+    A name of a file is made absolute: children are given it, and may run in other folders.
+
     Raises InvalidConfiguration: a file that was named is not there, cannot be read, has lines that are no `NAME=value`,
     or holds secrets and is open to others.
     """
     path = env_file_path(environment)
-    return dict(environment) if path is None else _read_env_file(path) | dict(environment)
+    if path is None:
+        return dict(environment)
+    named = {"AOS_ENV_FILE": str(path)} if "AOS_ENV_FILE" in environment else {}
+    return _read_env_file(path) | dict(environment) | named
 
 
 def _read_env_file(path: Path) -> dict[str, str]:

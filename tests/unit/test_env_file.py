@@ -1,5 +1,6 @@
 """`.env`: below the environment, above everything else; bad lines and open secrets are refused by name."""
 
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def test_a_file_with_secrets_is_its_owners_alone(tmp_path: Path, name: str, mode
 def test_a_file_without_secrets_may_be_open(tmp_path: Path) -> None:
     path = env_file(tmp_path, "API_PORT=8001\nAUTH_SECRET_KEY=\n", 0o644)
     assert with_env_file({"AOS_ENV_FILE": str(path)})["API_PORT"] == "8001"
+
+
+def test_a_file_that_is_named_from_here_is_the_same_from_anywhere(tmp_path: Path) -> None:
+    path = env_file(tmp_path, "API_PORT=8001\n")
+    with chdir(tmp_path):
+        found = with_env_file({"AOS_ENV_FILE": "./aos.env"})
+    assert found == {"AOS_ENV_FILE": str(path), "API_PORT": "8001"}
+    with chdir("/"):
+        assert with_env_file(found) == found, "as a child of it does"
 
 
 def test_a_named_file_must_be_there_and_an_empty_name_turns_it_off(tmp_path: Path) -> None:
