@@ -188,7 +188,8 @@ def _read_env_file(path: Path) -> dict[str, str]:
     try:
         mode, text = path.stat().st_mode, path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise InvalidConfiguration(f"{path}: cannot be read: {error}; correct it, or AOS_ENV_FILE") from None
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidConfiguration(f"{path}: cannot be read: {why}; correct it, or AOS_ENV_FILE= skips it") from None
     lines = list(parse_stream(io.StringIO(text)))
     # The line itself is not repeated: it may hold a secret.
     if wrong := [one.original.line for one in lines if one.error or (one.key is not None and one.value is None)]:

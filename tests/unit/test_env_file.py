@@ -69,7 +69,10 @@ def test_a_file_that_is_named_from_here_is_the_same_from_anywhere(tmp_path: Path
 
 
 def test_a_named_file_must_be_there_and_an_empty_name_turns_it_off(tmp_path: Path) -> None:
-    with pytest.raises(InvalidConfiguration, match="cannot be read"):
-        with_env_file({"AOS_ENV_FILE": str(tmp_path / "nowhere")})
+    for name, why in (("nowhere", "No such file or directory"), ("", "Is a directory")):
+        with pytest.raises(InvalidConfiguration) as refused:
+            with_env_file({"AOS_ENV_FILE": str(tmp_path / name)})
+        told = f"{tmp_path / name}: cannot be read: {why}; correct it, or AOS_ENV_FILE= skips it"
+        assert str(refused.value) == told
     assert with_env_file({"AOS_ENV_FILE": ""}) == {"AOS_ENV_FILE": ""}
     assert (ENV_FILE.parent / "pyproject.toml").exists(), "it lies beside what is started"
