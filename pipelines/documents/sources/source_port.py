@@ -200,6 +200,7 @@ class SourceKind:
         has_rights: its items say who may see them; one that does not is for nobody.
         takes_credential: it may name one of the workspace's credentials, whose fields it is opened with.
         rights_setting: where this setting is `yes`, its items say who may see them.
+        listing_reads: its listing reads everything, so that one is made at a time, for all who ask.
         watch_root: the folder in which a change is one of the source's, for kinds that can be watched.
         pin: settings as they are kept, for kinds that read folders of this installation: links of theirs are followed
             when somebody saves them, and not again.
@@ -212,6 +213,7 @@ class SourceKind:
     has_rights: bool = False
     takes_credential: bool = False
     rights_setting: str | None = None
+    listing_reads: bool = False
     watch_root: Callable[[Mapping[str, Any], SourceGround], Path] | None = None
     pin: Callable[[Mapping[str, Any], SourceGround], Mapping[str, Any]] | None = None
 
