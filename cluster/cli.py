@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -107,14 +109,32 @@ app.add_typer(tenancy_commands.tenants, name="tenants")
 app.add_typer(service_commands.service, name="service")
 
 
+ASKED_ONLY = frozenset({"--help", "--version"})
+"""What is answered whatever the settings say, and where they cannot be read."""
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"aos {version('aos')}\n")
+        raise typer.Exit
+
+
 @app.callback()
 def _start(
     context: CommandContext,
     url: Annotated[str | None, typer.Option(envvar="AOS_URL", help="The server; here when left out.")] = None,
     token: Annotated[str | None, typer.Option(envvar="AOS_TOKEN", help="Instead of `aos login`.")] = None,
     state_dir: Annotated[Path | None, typer.Option(envvar="AOS_STATE_DIR", hidden=True)] = None,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
 ) -> None:
-    place = (url or api.base_url(load_settings().http)).rstrip("/")
+    try:
+        place = (url or api.base_url(load_settings().http)).rstrip("/")
+    except InvalidConfiguration:
+        if not context.obj:  # nothing but help is asked for: so `run_command` says
+            raise
+        place = ""
     server = api.ApiClient(place, token, CredentialsFile.of(state_dir))
     context.obj = CommandSession(server, Console(width=None if sys.stdout.isatty() else 120))
 
@@ -223,11 +243,25 @@ def doctor(
     raise typer.Exit(1 if found.is_red(findings) else 0)
 
 
+def _only_asks(arguments: Sequence[str]) -> bool:
+    """Whether one of them asks for help or the version; behind `--` they are words like any other."""
+    words = list(arguments)
+    return not ASKED_ONLY.isdisjoint(words[: words.index("--")] if "--" in words else words)
+
+
+def _adopt_settings(arguments: Sequence[str]) -> None:
+    try:
+        adopt_env_file()
+    except InvalidConfiguration:  # a command that needs settings reads them itself, and says so again
+        if not _only_asks(arguments):
+            raise
+
+
 def run_command(arguments: list[str]) -> int:
     """Run one command; an error is one line, its fix another, and exit code 1."""
     try:
-        adopt_env_file()  # before options are looked up in the environment
-        app(arguments, standalone_mode=True)
+        _adopt_settings(arguments)  # before options are looked up in the environment
+        app(arguments, standalone_mode=True, obj=_only_asks(arguments))
     except SystemExit as ended:
         return int(ended.code or 0)
     except (AosError, InvalidConfiguration) as error:

@@ -173,18 +173,24 @@ def env_file_path(environment: Mapping[str, str] = os.environ) -> Path | None:
 def with_env_file(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment, and below it what the file adds that AOS_ENV_FILE names, else `.env` beside configs/.
 
+    A name of a file is made absolute: children are given it, and may run in other folders.
+
     Raises InvalidConfiguration: a file that was named is not there, cannot be read, has lines that are no `NAME=value`,
     or holds secrets and is open to others.
     """
     path = env_file_path(environment)
-    return dict(environment) if path is None else _read_env_file(path) | dict(environment)
+    if path is None:
+        return dict(environment)
+    named = {"AOS_ENV_FILE": str(path)} if "AOS_ENV_FILE" in environment else {}
+    return _read_env_file(path) | dict(environment) | named
 
 
 def _read_env_file(path: Path) -> dict[str, str]:
     try:
         mode, text = path.stat().st_mode, path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise InvalidConfiguration(f"{path}: cannot be read: {error}; correct it, or AOS_ENV_FILE") from None
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidConfiguration(f"{path}: cannot be read: {why}; correct it, or AOS_ENV_FILE= skips it") from None
     lines = list(parse_stream(io.StringIO(text)))
     # The line itself is not repeated: it may hold a secret.
     if wrong := [one.original.line for one in lines if one.error or (one.key is not None and one.value is None)]:

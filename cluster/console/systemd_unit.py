@@ -9,6 +9,7 @@ from pathlib import Path
 from cluster.basics.errors import AosError, Conflict, Invalid
 
 NAME = "aos.service"
+ROOT = "root"
 SYSTEM_FOLDER = Path("/etc/systemd/system")
 USER_FOLDER = Path(".config/systemd/user")  # below the home
 ANSWER_SECONDS = 300.0
@@ -90,19 +91,35 @@ def unit_text(plan: UnitPlan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def install_commands(plan: UnitPlan) -> tuple[Command, ...]:
-    """Run after the file is written."""
-    return plan.systemctl("daemon-reload"), plan.systemctl("enable", "--now", NAME)
+def choose_account(named: str | None, own: str | None, sudo_user: str | None) -> str:
+    """Who runs the unit: whoever is named, else the caller, behind `sudo` too. `own`: the caller; None where unknown.
+
+    Raises Invalid: that would be root, whom nobody has named, or nobody.
+    """
+    if named:
+        return named
+    chosen = sudo_user if own == ROOT and sudo_user else own
+    if chosen is None or chosen == ROOT:
+        why = "the account that would run it has no name" if chosen is None else "systemd would run it as root"
+        raise Invalid(why, fix="Say who runs it: --account NAME.")
+    return chosen
+
+
+def install_commands(plan: UnitPlan, *, again: bool) -> tuple[Command, ...]:
+    """Run after the file is written. `again`: there was one; what runs by that does so by the new one from then on."""
+    restart = (plan.systemctl("try-restart", NAME),) if again else ()
+    return plan.systemctl("daemon-reload"), *restart, plan.systemctl("enable", "--now", NAME)
 
 
 def install_unit(plan: UnitPlan, run: Callable[[Command], None], *, runs_already: bool) -> None:
-    """Write the unit, start it now and at each boot.
+    """Write the unit, start it now and at each boot; where there was one, what runs by it is restarted.
 
     `runs_already`: somebody started the product by hand, which a second start would refuse.
 
     Raises Conflict for that; UnitFailed where the file cannot be written, or as `run`.
     """
-    if runs_already and not plan.path.exists():
+    again = plan.path.exists()
+    if runs_already and not again:
         raise Conflict(f"it already runs for {plan.state_dir}", fix="`aos down` stops it; then install again.")
     text = unit_text(plan)
     try:
@@ -111,7 +128,7 @@ def install_unit(plan: UnitPlan, run: Callable[[Command], None], *, runs_already
         plan.path.chmod(0o644)
     except OSError as error:
         raise UnitFailed(f"{plan.path}: {error.strerror}", fix="Run it with sudo, or give --user.") from error
-    for command in install_commands(plan):
+    for command in install_commands(plan, again=again):
         run(command)
 
 

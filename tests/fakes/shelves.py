@@ -150,6 +150,7 @@ class SyncBench:
 
     async def add(self, kind: str = "shelf", settings: Mapping[str, Any] | None = None, **more: Any) -> str:
         known = self.parts.opener.kind(kind)
+        more.setdefault("listing_reads", known.listing_reads)
         new = NewSource(more.pop("name", "one"), kind, settings or {}, known.says_rights(settings or {}), **more)
         async with self.ledger.database.transaction(self.scope) as tx:
             return await self.parts.store.add(tx, self.scope, new)

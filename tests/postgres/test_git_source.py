@@ -264,7 +264,15 @@ async def test_a_path_is_read_where_it_lies_and_never_outside(
     (base / "elsewhere.git" / "objects" / "info").mkdir(exist_ok=True)
     (base / "elsewhere.git" / "objects" / "info" / "alternates").write_text(str(tmp_path / "served/papers.git/objects"))
     (base / "link.git").symlink_to(tmp_path / "served" / "papers.git")
+    (base / "inside.git").symlink_to("papers.git")
+    shutil.copytree(base / "papers.git", base / "hollow.git")
+    shutil.rmtree(base / "hollow.git" / "objects")
+    (base / "hollow.git" / "objects").symlink_to(base / "papers.git" / "objects")
+    pinned = await sources.parts.opener.pin("git", {"url": "inside.git"})
+    assert pinned == {"url": str(base / "papers.git")}, "a link is followed when a source is saved, and not again"
     cases: list[tuple[str, type[Exception]]] = [
+        ("inside.git", SourceRefused),
+        ("hollow.git", SourceInvalid),
         ("../served/papers.git", SourceInvalid),
         ("elsewhere.git", SourceInvalid),
         ("link.git", SourceInvalid),

@@ -7,11 +7,13 @@ import httpx
 import pytest
 
 from cluster.basics.scope import Role
+from cluster.state.work.jobs import JobLane
 from pipelines.documents.sync.source_opener import SourceOpener
 from tests.fakes.http import Api, Office
 from tests.fakes.ledger import Bench, worker_scope
 from tests.fakes.shelves import use_sync
 from tests.postgres.test_http_groups import seen
+from tests.postgres.test_shift import shift
 
 
 @pytest.fixture
@@ -82,6 +84,37 @@ async def test_a_source_is_added_tried_synchronised_and_removed(
     assert [one["action"] for one in trail if one["action"].startswith("source.")][::-1] == [
         *("source.add", "source.sync", "source.sync", "source.sync", "source.approve", "source.remove")
     ]
+
+
+def swap(path: Path, target: Path) -> None:
+    path.rename(path.with_name(f"{path.name} as it was"))
+    path.symlink_to(target)
+
+
+async def test_a_source_behind_a_link_is_kept_by_the_folder_that_it_leads_to(
+    admin: httpx.AsyncClient, operator: httpx.AsyncClient, worker: Bench, place: Path
+) -> None:
+    """Whoever may write to the share leads it, or the folder itself, to what other readers own: nobody follows."""
+    wages, way = place.with_name("wages"), place.with_name("way")
+    wages.mkdir()
+    (wages / "secret.txt").write_text("The wages of the harbour.")
+    way.symlink_to(place)
+    tried = await admin.post("/api/sources/test", json={"kind": "folder", "settings": {"path": "way"}})
+    assert len(tried.json()["paths"]) == 5, tried.text
+    source = await add(admin, settings={"path": "way"})
+    url = f"/api/sources/{source}"
+    assert (await operator.get(url)).json()["settings"] == {"path": str(place)}
+    swap(way, wages)
+    assert (await sync(operator, worker, source))["items"] == 5
+    swap(place, wages)
+    await operator.post(f"{url}/sync")
+    assert await shift(worker).once(JobLane.SYNC)
+    shown = (await operator.get(url)).json()
+    assert shown["last_error"]["code"] == "source_refused" and "is a link now" in shown["last_error"]["detail"]
+    assert "secret.txt" not in await seen(admin) and (await operator.post(f"{url}/test")).status_code == 409
+    same = {"settings": {"path": str(place)}}
+    assert (await admin.patch(url, json=same)).status_code == 409, "saved as it is shown, it follows nothing either"
+    assert (await admin.patch(url, json={"settings": {"path": "papers"}})).json()["settings"] == {"path": str(wages)}
 
 
 async def test_what_cannot_work_is_refused_before_it_is_stored(

@@ -1,5 +1,6 @@
 """Who swaps a file of a watched folder for a link after the listing gets nothing read that lies outside the base."""
 
+import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from hashlib import sha256
@@ -10,11 +11,13 @@ import psycopg
 import pytest
 
 from cluster.basics.scope import Scope
+from cluster.state.work.jobs import JobLane
 from pipelines.documents.store.blobs import FolderBlobs
 from tests.fakes.corpus import Book, Passage, hash_vector, load, open_generation
 from tests.fakes.http import PNG, Office
 from tests.fakes.ledger import Bench
 from tests.fakes.shelves import SyncBench, sync_bench
+from tests.postgres.test_shift import shift
 
 SECRET = "The secret of the harbour."
 
@@ -61,10 +64,23 @@ def swap_folder(base: Path) -> None:
     (base / "papers" / "in").symlink_to(base.with_name("outside"))
 
 
-@pytest.mark.parametrize("swap", [swap_file, swap_folder])
+def swap_within(base: Path) -> None:
+    shutil.copytree(base.with_name("outside"), base / "wages")
+    (base / "papers" / "in").rename(base.with_name("was"))
+    (base / "papers" / "in").symlink_to(base / "wages")
+
+
+@pytest.mark.parametrize(
+    "swap, why",
+    [
+        (swap_file, "leads out of the folder that may be read"),
+        (swap_folder, "leads out of the folder that may be read"),
+        (swap_within, "is a link that was none when it was listed"),
+    ],
+)
 @pytest.mark.parametrize("at", [1, 4])  # before the first survey; after the third file's, before any page is read
 async def test_a_swap_between_listing_and_reading_fails_that_file_alone(
-    sources: SyncBench, ledger: Bench, base: Path, swap: Callable[[Path], None], at: int
+    sources: SyncBench, ledger: Bench, base: Path, swap: Callable[[Path], None], why: str, at: int
 ) -> None:
     blobs = ledger.blobs
     assert isinstance(blobs, SwappingBlobs)
@@ -73,11 +89,43 @@ async def test_a_swap_between_listing_and_reading_fails_that_file_alone(
     assert await sources.sync(source) == {"listed": 3, "added": 3}
     assert blobs.opened > at
     found = await sources.documents("user:x@x")
-    assert found == {"b.txt": "Paper of the boat.", "link.txt": "Paper of the boat."}, "a link within the base is read"
+    assert found == {"b.txt": "Paper of the boat.", "link.txt": "Paper of the boat."}, "a link in the folder is read"
     (job,) = await ledger.rows(sources.scope, "select id::text, state from jobs")
     (failed,) = await ledger.desk.failed_units(sources.scope, job["id"])
-    assert "leads out of the folder that may be read" in failed["failure"]["detail"]
+    assert why in failed["failure"]["detail"]
     assert job["state"] == "partial", "the job itself goes on to its end"
+
+
+async def test_a_registered_folder_that_becomes_a_link_is_read_no_more_until_it_is_put_back(
+    sources: SyncBench, ledger: Bench, base: Path
+) -> None:
+    """What it leads to lies within the base, too, and is for other readers."""
+    shutil.copytree(base.with_name("outside"), base / "wages")
+    before = {"a.txt": "Paper of the ferry.", "b.txt": "Paper of the boat.", "link.txt": "Paper of the boat."}
+    source = await sources.add("folder", {"path": "papers"})
+    await sources.sync(source)
+    (base / "papers").rename(base / "kept")
+    (base / "papers").symlink_to(base / "wages")
+    await sources.start(source)
+    assert await shift(ledger).once(JobLane.SYNC)
+    error = (await sources.show(source))["last_error"]
+    assert error["code"] == "source_refused" and "is a link now" in error["detail"]
+    assert await sources.documents("user:x@x") == before
+    (base / "papers").unlink()
+    (base / "kept").rename(base / "papers")
+    assert await sources.sync(source) == {"listed": 3, "unchanged": 3}
+
+
+async def test_a_scan_whose_folder_is_swapped_before_it_is_listed_reads_nothing(
+    sources: SyncBench, ledger: Bench, base: Path
+) -> None:
+    (base / "papers").rename(base / "kept")
+    (base / "papers").symlink_to(base.with_name("outside"))
+    await ledger.enqueue(sources.scope, "scan", {"root": str(base / "papers"), "agent_id": None})
+    assert await shift(ledger).once(JobLane.BULK)
+    (job,) = await ledger.rows(sources.scope, "select state, error from jobs")
+    assert job["state"] == "failed" and "is a link now" in str(job["error"])
+    assert await sources.documents("user:x@x") == {}
 
 
 @pytest.mark.parametrize("swapped", ["in/a.txt", "in"])
@@ -106,7 +154,8 @@ async def test_a_picture_is_not_drawn_from_outside_of_the_base(
     place = tmp_path / "scans" / swapped
     place.rename(kept / place.name)
     place.symlink_to(kept / place.name)
-    assert (await operator.get(url)).status_code == 200, "a link within the base leads to what was read"
+    linked = await operator.get(url)
+    assert (linked.status_code, linked.json()["reason"]) == (409, "changed"), "nor by a link that was none"
     place.unlink()
     place.symlink_to(outside / "a.txt" if place == file else outside)
     refused = await operator.get(url)

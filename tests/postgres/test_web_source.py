@@ -1,15 +1,19 @@
 """Web sites as sources, over a real site on loopback: asked politely, read once, and gone only where it says so."""
 
+import asyncio
 import gzip
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster.basics.scope import Scope
+from cluster.state.work.jobs import EnqueuedJob, JobLane
 from pipelines.documents.sources.source_port import (
     ItemGone,
     ListingPage,
@@ -25,6 +29,8 @@ from tests.fakes.ledger import Bench
 from tests.fakes.reading import WorkerKilled
 from tests.fakes.shelves import CutLedger, SyncBench, sync_bench, use_sync
 from tests.fakes.web_server import WebPage, WebServer, web_server
+from tests.postgres.test_asked_syncs import ask
+from tests.postgres.test_rights_pass import list_only, settle
 from tests.postgres.test_s3_source import credential
 
 FAST = SourceBounds(web_rate=1000)
@@ -63,6 +69,13 @@ async def crawl(
     return items, pages, pages[-1].cursor
 
 
+def requests(site: WebServer) -> int:
+    """For pages that are there, since the last time."""
+    count = sum(path in site.pages for path, _ in site.asked)
+    site.asked.clear()
+    return count
+
+
 def told(pages: Sequence[ListingPage], kind: str = "notes") -> str:
     return "\n".join(f"{one.path}: {one.why}" for page in pages for one in getattr(page, kind))
 
@@ -94,6 +107,38 @@ async def test_a_site_of_200_is_read_once_and_then_only_what_changed(
     found = await sources.documents("user:x@x")
     assert len(found) == 200 and "another harbour" in found["p0.html"]
     assert await sources.sync(source) == {"listed": 200, "unchanged": 200} and site.sent() == []
+
+
+async def test_who_asks_while_a_site_is_crawled_or_read_is_answered_by_one_more_crawl(
+    sources: SyncBench, ledger: Bench, site: WebServer
+) -> None:
+    """However many ask, its period among them: each crawl asks the site for every page."""
+    fill(site, 30)
+    source = await sources.add("web", settings(site), every_minutes=60)
+    site.pages["/docs/p20.html"].seconds = 0.5
+    began = threading.Event()
+
+    def note(path: str, headers: dict[str, str]) -> None:
+        began.set()
+
+    site.every = note
+    crawling = asyncio.create_task(list_only(sources, source))
+    await asyncio.to_thread(began.wait, 20)
+    answers = [await ask(sources, source) for _ in range(3)]
+    long = await crawling
+    assert requests(site) == 31
+    sources.time.now = datetime.now(UTC)
+    for _ in range(3):
+        answers.append(await ask(sources, source))
+        assert await sources.clock.tick() == 0 and await ledger.next_job("w", JobLane.SYNC) is None
+    assert answers == [EnqueuedJob(long, fresh=False)] * 6 and requests(site) == 0
+    fill(site, 31)
+    assert await ledger.run() == long and requests(site) == 0
+    assert await ledger.run(JobLane.SYNC) != long and requests(site) == 32, "one more follows by itself"
+    sources.time.now = datetime.now(UTC)
+    assert await settle(sources) == 0 and requests(site) == 0
+    assert len(await sources.documents("user:x@x")) == 32
+    assert (await ask(sources, source)).fresh
 
 
 async def test_2000_pages_without_validators_are_compared_by_what_they_say(sources: SyncBench, site: WebServer) -> None:

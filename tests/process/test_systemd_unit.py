@@ -1,6 +1,7 @@
 """The systemd unit: what it says, whether systemd takes it, and what installing and removing it does."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from cluster.console.systemd_unit import (
     Command,
     UnitFailed,
     UnitPlan,
+    choose_account,
     install_unit,
     run_systemctl,
     uninstall_unit,
@@ -82,13 +84,35 @@ def test_it_is_written_then_started_and_stopped_before_it_is_removed(tmp_path: P
         (("systemctl", "--user", "enable", "--now", "aos.service"), True),
     ]
     stop = (("systemctl", "--user", "disable", "--now", "aos.service"), True)
-    assert ran == [*start, *start, stop, (("systemctl", "--user", "daemon-reload"), False)]
+    restart = (("systemctl", "--user", "try-restart", "aos.service"), True)
+    assert ran == [*start, start[0], restart, start[1], stop, (("systemctl", "--user", "daemon-reload"), False)]
 
 
 def test_what_was_started_by_hand_is_not_started_twice(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="already runs"):
         install_unit(plan(tmp_path), lambda command: None, runs_already=True)
     assert not plan(tmp_path).path.exists()
+
+
+def test_nobody_runs_it_as_root_without_having_said_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert choose_account(None, "ann", None) == choose_account(None, "root", "ann") == "ann"
+    assert choose_account("aos", "root", "ann") == choose_account("aos", None, None) == "aos"
+    assert choose_account(None, "ben", "ann") == "ben", "sudo -u ben"
+    assert choose_account("root", "root", None) == "root", "whoever names it has said so"
+    for own, sudo_user in (("root", None), ("root", ""), ("root", "root"), (None, None)):
+        with pytest.raises(Invalid, match="would run it") as refused:
+            choose_account(None, own, sudo_user)
+        assert "--account" in refused.value.hint
+    monkeypatch.setenv("AOS_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("SUDO_USER", "ann")
+    assert cli.run_command(["service", "install", "--dry-run"]) == 0
+    if os.geteuid() == 0:
+        assert cli.run_command(["service", "print"]) == 0 and "User=ann" in capsys.readouterr().out
+        monkeypatch.delenv("SUDO_USER")
+        assert cli.run_command(["service", "install", "--dry-run"]) == 1
+        assert "--account NAME" in capsys.readouterr().err
 
 
 def test_refusals_are_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`.env`: below the environment, above everything else; bad lines and open secrets are refused by name."""
 
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,20 @@ def test_a_file_without_secrets_may_be_open(tmp_path: Path) -> None:
     assert with_env_file({"AOS_ENV_FILE": str(path)})["API_PORT"] == "8001"
 
 
+def test_a_file_that_is_named_from_here_is_the_same_from_anywhere(tmp_path: Path) -> None:
+    path = env_file(tmp_path, "API_PORT=8001\n")
+    with chdir(tmp_path):
+        found = with_env_file({"AOS_ENV_FILE": "./aos.env"})
+    assert found == {"AOS_ENV_FILE": str(path), "API_PORT": "8001"}
+    with chdir("/"):
+        assert with_env_file(found) == found, "as a child of it does"
+
+
 def test_a_named_file_must_be_there_and_an_empty_name_turns_it_off(tmp_path: Path) -> None:
-    with pytest.raises(InvalidConfiguration, match="cannot be read"):
-        with_env_file({"AOS_ENV_FILE": str(tmp_path / "nowhere")})
+    for name, why in (("nowhere", "No such file or directory"), ("", "Is a directory")):
+        with pytest.raises(InvalidConfiguration) as refused:
+            with_env_file({"AOS_ENV_FILE": str(tmp_path / name)})
+        told = f"{tmp_path / name}: cannot be read: {why}; correct it, or AOS_ENV_FILE= skips it"
+        assert str(refused.value) == told
     assert with_env_file({"AOS_ENV_FILE": ""}) == {"AOS_ENV_FILE": ""}
     assert (ENV_FILE.parent / "pyproject.toml").exists(), "it lies beside what is started"

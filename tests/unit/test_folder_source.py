@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.documents.sources.folder_source import FolderSource
-from pipelines.documents.sources.source_port import ItemGone, ListingPage, SourceItem, SourceRefused
+from pipelines.documents.sources.folder_source import KIND, FolderSource
+from pipelines.documents.sources.source_port import (
+    ItemGone,
+    ListingPage,
+    SourceGround,
+    SourceInvalid,
+    SourceItem,
+    SourceOpening,
+    SourceRefused,
+)
 
 
 async def listed(place: Path) -> ListingPage:
@@ -70,6 +78,59 @@ async def test_a_folder_or_file_that_was_swapped_for_a_link_out_of_the_root_is_n
     (outside / "c.txt").write_text("of somebody else")
     with pytest.raises(ItemGone):
         await read(root, items["c.txt"])
+
+
+async def test_what_stays_in_place_is_named_by_a_path_without_links(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "a", root / "b", outside):
+        folder.mkdir(parents=True)
+        (folder / "x.txt").write_text("alike")
+        os.utime(folder / "x.txt", ns=(0, 0))
+    (root / "link.txt").symlink_to("a/x.txt")
+    items, source = await by_path(root), FolderSource(root)
+    assert source.local_path(items["link.txt"]) == root / "a" / "x.txt"
+    assert items["a/x.txt"].version == "0-5" != items["link.txt"].version
+    (root / "link.txt").unlink()
+    (root / "link.txt").symlink_to("b/x.txt")
+    assert (await by_path(root))["link.txt"].version != items["link.txt"].version, "another file, however alike"
+    (root / "link.txt").unlink()
+    (root / "link.txt").symlink_to(outside / "x.txt")
+    with pytest.raises(ItemGone, match="leads out"):
+        source.local_path(items["link.txt"])
+    (root / "a").rename(root / "was")
+    (root / "a").symlink_to(outside)
+    with pytest.raises(ItemGone, match="leads out"):
+        source.local_path(items["a/x.txt"])
+
+
+async def test_a_folder_is_kept_by_where_it_leads_and_followed_no_further(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    (base / "papers").mkdir(parents=True)
+    (base / "wages").mkdir()
+    (base / "way").symlink_to("papers")
+    (base / "out").symlink_to(tmp_path)
+    (tmp_path / "link").symlink_to(base)
+    ground = SourceGround(base, lambda url: pytest.fail(url))
+    assert KIND.pin is not None and KIND.watch_root is not None
+    for path in ("papers", "./papers/", str(base / "papers")):
+        assert KIND.pin({"path": path}, ground) == {"path": path}, "nothing to follow"
+    behind = SourceGround(tmp_path / "link", ground.check_endpoint)
+    for path in ("papers", str(tmp_path / "link" / "papers"), str(base / "papers")):
+        assert KIND.watch_root({"path": path}, behind) == base / "papers", "the base itself may be a link"
+    pinned = KIND.pin({"path": "way"}, ground)
+    assert pinned == {"path": str(base / "papers")}
+    with pytest.raises(SourceInvalid):
+        KIND.pin({"path": "out"}, ground)
+    (base / "way").unlink()
+    (base / "way").symlink_to("wages")
+    assert KIND.watch_root(pinned, ground) == base / "papers", "wherever the link leads by now"
+    (base / "papers").rename(base / "was")
+    (base / "papers").symlink_to("wages")
+    for settings in (pinned, {"path": "papers"}):
+        with pytest.raises(SourceRefused, match="is a link now"):
+            KIND.watch_root(settings, ground)
+        with pytest.raises(SourceRefused, match="is a link now"):
+            await KIND.open(SourceOpening(settings), ground)
 
 
 async def test_a_rename_keeps_version_and_fingerprint_and_a_change_neither(tmp_path: Path) -> None:

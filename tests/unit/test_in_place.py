@@ -33,15 +33,27 @@ def swap(path: Path, target: Path) -> None:
     path.symlink_to(target)
 
 
-def test_what_lies_below_is_read_also_by_a_link_and_where_the_base_is_one(base: Path) -> None:
-    (base / "link.txt").symlink_to("papers/a.txt")
-    (base / "also").symlink_to(base / "papers")
+def test_what_lies_below_is_read_also_where_the_base_is_a_link(base: Path) -> None:
     swap(base, base.with_name("was"))
-    for path in ("papers/a.txt", "link.txt", "also/a.txt"):
-        assert opened(base, base / path) == "base/papers"
+    for place in (base, base.resolve()):
+        assert opened(base, place / "papers" / "a.txt") == "base/papers"
     with pytest.raises(TooLarge):
-        opened(base, base / "link.txt", most=3)
-    assert InPlaceFiles(base).size(base / "link.txt") == 11
+        opened(base, base / "papers" / "a.txt", most=3)
+    assert InPlaceFiles(base).size(base / "papers" / "a.txt") == 11
+
+
+@pytest.mark.parametrize("swapped", ["papers/a.txt", "papers"])
+def test_a_file_or_folder_that_became_a_link_to_another_one_of_the_base_is_refused(base: Path, swapped: str) -> None:
+    """Other readers may own that."""
+    file, other = base / "papers" / "a.txt", base / "wages"
+    other.mkdir()
+    (other / "a.txt").write_text("wages")
+    swap(base / swapped, other if swapped == "papers" else other / "a.txt")
+    assert file.read_text() == "wages", "so it would be by its bare path"
+    with pytest.raises(Unreadable, match="is a link that was none") as refused:
+        opened(base, file)
+    assert (refused.value.reason, refused.value.retryable) == (FailureReason.CHANGED, False)
+    assert InPlaceFiles(base).size(file) is None
 
 
 @pytest.mark.parametrize("swapped", ["papers/a.txt", "papers"])

@@ -2,12 +2,15 @@
 
 import re
 import tomllib
+from importlib.metadata import distributions
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
-from cluster.console.supply.lock import group_of, grouped_packages, suitable_files
+from cluster.console.supply.lock import LOWEST, group_of, grouped_packages, suitable_files
 from cluster.console.supply.lock_files import (
     FOLDER,
     GROUPS,
@@ -46,6 +49,21 @@ def test_what_the_project_asks_for_itself_is_locked_where_it_belongs() -> None:
     assert "pytest" not in runtime
     built_with = {canonicalize_name(Requirement(text).name) for text in project["build-system"]["requires"]}
     assert built_with - {one.key for one in locked_packages(("build",))} == set()
+
+
+def test_each_pinned_package_runs_on_the_oldest_python_and_all_that_it_needs_there_is_pinned() -> None:
+    """As far as those are installed here: Debian 12 has 3.11.2, which lacks what 3.11.3 and 3.11.5 have."""
+    assert Version(LOWEST) <= Version("3.11.2")
+    pins = pinned_versions((ROOT / "configs" / "constraints.txt").read_text(encoding="utf-8"))
+    here = [one for one in distributions() if pins.get(canonicalize_name(one.metadata["Name"])) == one.version]
+    asked = {one.metadata["Name"]: one.metadata.get("Requires-Python") or "" for one in here}
+    assert len(asked) > 200
+    assert [name for name, pythons in asked.items() if LOWEST not in SpecifierSet(pythons)] == []
+    runtime = {one.key for one in locked_packages(("runtime", "cuda"))}
+    inner = [Requirement(text) for one in here if canonicalize_name(one.name) in runtime for text in one.requires or ()]
+    there = {"python_full_version": LOWEST, "extra": ""}
+    needed = {canonicalize_name(one.name) for one in inner if one.marker is None or one.marker.evaluate(there)}
+    assert needed - runtime - {"setuptools", "pip"} == set()
 
 
 def test_the_product_is_installed_from_wheels_alone() -> None:

@@ -83,6 +83,27 @@ def test_walk_follows_no_link_out_and_no_loop(tmp_path: Path) -> None:
     assert [path.name for path in iter_files(root)] == ["own.txt"]
 
 
+def test_a_folder_that_becomes_a_link_while_it_is_walked_gives_nothing_of_what_it_leads_to(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "a", root / "b", outside):
+        folder.mkdir(parents=True)
+        (folder / "x.txt").write_text(folder.name)
+
+    def swap() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 4:  # `b` was judged and entered, and its file is looked at next
+            (root / "b").rename(root / "was")
+            (root / "b").symlink_to(outside)
+
+    looks = 0
+    assert [path.read_text() for path in iter_files(root, before_each=swap)] == ["a"]
+    root.rename(tmp_path / "gone")
+    root.symlink_to(outside)
+    with pytest.raises(NotFound, match="is a link now"):
+        list(iter_files(root))
+
+
 def test_what_cannot_be_followed_is_handed_out_and_its_survey_says_why(tmp_path: Path) -> None:
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     (tmp_path / "endless").symlink_to(tmp_path / ("x" * 300))  # to look behind it fails, and not with "not found"

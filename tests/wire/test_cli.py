@@ -4,6 +4,7 @@ import io
 import json
 import stat
 from base64 import urlsafe_b64encode
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,22 @@ def ended(state: str, **extra: object) -> dict[str, object]:
 
 def content(html: str, following: int | None) -> dict[str, object]:
     return {"pages": [{"number": 1, "html": html, "failure": None}], "next_page": following}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["jobs", "--help"], ["jobs", "list", "--help"], ["--version"]])
+def test_help_and_version_are_answered_where_the_settings_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """As with the `.env` of another account: a folder in its place cannot be read by anybody."""
+    monkeypatch.setenv("AOS_ENV_FILE", str(tmp_path))
+    monkeypatch.delenv("AOS_URL", raising=False)
+    assert run_command(words) == 0
+    told = capsys.readouterr()
+    assert not told.err and ("Usage" in told.out or told.out == f"aos {version('aos')}\n")
+    for others in (["jobs", "list"], ["search", "--", "--help"], ["jobs", "list", "--json"]):
+        assert run_command(others) == 1
+        told = capsys.readouterr()
+        assert f"{tmp_path}: cannot be read" in told.err and "AOS_ENV_FILE= skips it" in told.err, others
 
 
 @pytest.mark.parametrize(("state", "code"), [("completed", 0), ("partial", 3), ("failed", 1), ("cancelled", 1)])

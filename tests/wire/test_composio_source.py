@@ -115,8 +115,14 @@ async def test_cs_02_a_piece_is_never_the_file(drive: ComposioDrive, app: str) -
         if app == "onedrive":  # SharePoint counts otherwise than it gives
             assert len(await bytes_of(source, items["f0"])) == 9000
         else:
-            with pytest.raises(SourceRefused, match="truncated: 9000 bytes of"):
-                await bytes_of(source, items["f0"])
+            for part in ((), (8_990, 20)):
+                with pytest.raises(SourceRefused, match="truncated: 9000 bytes of"):
+                    await bytes_of(source, items["f0"], *part)
+        drive.bytes_instead = lambda id_: None
+        for start, length in ((0, 5), (16_380, 10), (20_000, 100), (24_000, None)):
+            end = None if length is None else start + length
+            whole = drive.files["f0"].data or b""
+            assert b"".join([b async for b in source.read(items["f0"], start, length)]) == whole[start:end]
 
 
 RECEIPTS = {
@@ -138,8 +144,10 @@ async def test_cs_02_a_receipt_is_refused(drive: ComposioDrive, app: str, receip
     async with opened(drive, app) as source:
         item = await first(source, "memo")
         drive.bytes_instead = lambda id_: Response(body)
-        with pytest.raises(SourceRefused, match="instead of the file"):
-            await bytes_of(source, item)
+        parts: list[tuple[int, ...]] = [(), (2,), (2, 4), (20_000, 5)]
+        for part in parts:
+            with pytest.raises(SourceRefused, match="instead of the file"):
+                await bytes_of(source, item, *part)
         drive.instead = lambda tool, asked: done({INLINE[app]: body.decode()})
         with pytest.raises(SourceRefused, match="instead of the file"):
             await bytes_of(source, item)
@@ -155,6 +163,8 @@ async def test_cs_02_a_small_file_that_looks_like_a_receipt_is_a_file(drive: Com
         items = await items_of(source)
         for drive.linked in (True, False):
             assert {name: await bytes_of(source, items[name]) for name in bodies} == bodies
+            for name, body in bodies.items():
+                assert await bytes_of(source, items[name], 2, 4) == body[2:6]
 
 
 async def test_documents_of_googles_own_are_asked_for_as_office_files(drive: ComposioDrive) -> None:

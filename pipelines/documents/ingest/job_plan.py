@@ -13,7 +13,7 @@ from pipelines.documents.document import DocumentId
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
 from pipelines.documents.index.rebuild import IndexRebuild
-from pipelines.documents.sources.files import iter_files
+from pipelines.documents.sources.files import iter_files, real_within
 from pipelines.documents.store.blobs import location_of
 
 SURVEY, READ, INDEX = "survey", "read", "index"
@@ -62,8 +62,8 @@ class JobPlanner:
         """Write a unit for each file; what was passed over, by kind."""
         passed: Counter[str] = Counter()
         files: Iterator[Path] = iter_files(root, passed=passed)
-        while batch := await asyncio.to_thread(lambda: list(islice(files, UNITS_A_WRITE))):
-            await self._expect_units(lease, SURVEY, [_file_unit(path) for path in batch])
+        while batch := await asyncio.to_thread(lambda: [_file_unit(root, one) for one in islice(files, UNITS_A_WRITE)]):
+            await self._expect_units(lease, SURVEY, batch)
         return dict(passed)
 
     async def _plan_versions(
@@ -95,9 +95,10 @@ class JobPlanner:
             await self._jobs.expect(tx, lease, stage, units)
 
 
-def _file_unit(path: Path) -> WorkUnit:
-    location = location_of(path)
-    return _survey_unit(location, path.name.encode("utf-8", "backslashreplace").decode(), location)
+def _file_unit(root: Path, path: Path) -> WorkUnit:
+    """The document is that of the name that was found; its bytes are read by a path without links."""
+    location = location_of(real_within(root, path) or path)
+    return _survey_unit(location_of(path), path.name.encode("utf-8", "backslashreplace").decode(), location)
 
 
 def _survey_unit(origin: str, filename: str, location: str) -> WorkUnit:

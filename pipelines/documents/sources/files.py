@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
 from pipelines.documents.sources.housekeeping import housekeeping_kind
+
+LINKED: Final = "is a link now, or lies behind one"
+"""Of a folder that was none when somebody said that it may be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +37,16 @@ def iter_files(
 
     Passed over, and counted in `passed` by their kind, are hidden names and what programs keep on shares for
     themselves; a folder of that sort counts once, with all that is in it. Without a word go pipes, sockets and devices,
-    and links that lead out of `root`: whoever is handed one of those would open what lies outside.
+    and what leads out of `root`, be it a link or in a folder that became one meanwhile: whoever is handed one of those
+    would open what lies outside.
 
     Args:
-        root: a folder, or a single file, which is then the only result.
+        root: a folder, or a single file, which is then the only result; a resolved path, which is not followed anew.
         passed: where to count what was passed over.
         before_each: called before each entry, those that are passed over among them; what it raises ends the walk.
 
     Raises:
-        NotFound: `root` does not exist, or cannot be looked at.
+        NotFound: `root` does not exist, cannot be looked at, or is a link by now.
         TooLarge: there is more than `limits` allow.
     """
     passed = Counter() if passed is None else passed
@@ -51,6 +55,8 @@ def iter_files(
         alone, within = base.is_file(), base.is_dir()
     except (OSError, RuntimeError) as error:  # RuntimeError: as in `_iter_folder`
         raise NotFound(f"{root} cannot be looked at: {error}") from error
+    if os.fspath(base) != os.fspath(root.absolute()):
+        raise NotFound(f"{root} {LINKED}")
     if alone:
         yield root
         return
@@ -80,7 +86,7 @@ def _iter_folder(
         path = folder / entry.name
         try:
             target = path.resolve()
-            if entry.is_symlink() and not target.is_relative_to(base):
+            if not target.is_relative_to(base):
                 continue
             # Both ask the file system, and only "there is none" means no: a folder that may be listed but not
             # entered, a sick disk and a mount that went away raise, and one such entry must not end the walk.
@@ -107,6 +113,28 @@ def confine_path(base: Path, path: str) -> Path:
     if not resolved.is_relative_to(base.resolve()):
         raise Forbidden("the path lies outside the permitted folder")
     return resolved
+
+
+def unlinked_path(base: Path, path: str) -> Path | None:
+    """The resolved path, as long as no part of it below the folder `base` is a link; None where one is.
+
+    `path` is as in `confine_path`. Raises Forbidden: it leads out of `base`; OSError, RuntimeError: links in a circle.
+    """
+    resolved, root = confine_path(base, path), base.resolve()
+    written = Path(os.path.normpath(base / path))
+    for start in (base.absolute(), root):
+        if written.is_relative_to(start) and root / written.relative_to(start) == resolved:
+            return resolved
+    return None
+
+
+def real_within(root: Path, path: Path) -> Path | None:
+    """Where a path below the resolved folder `root` leads, by a path without links; None: out of it, or nowhere."""
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError):  # RuntimeError: as in `_iter_folder`
+        return None
+    return real if real.is_relative_to(root) else None
 
 
 def open_within(base: Path, path: Path) -> BinaryIO:

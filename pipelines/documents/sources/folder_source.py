@@ -1,17 +1,18 @@
 """A folder of this installation as a source: every file is an item, looked at in a sweep, and stays in place."""
 
 import asyncio
+import hashlib
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
-from pipelines.documents.sources.files import confine_path, iter_files, open_within
+from pipelines.documents.sources.files import LINKED, confine_path, iter_files, open_within, real_within, unlinked_path
 from pipelines.documents.sources.source_port import (
     ItemGone,
     ListingFault,
@@ -28,6 +29,9 @@ from pipelines.documents.sources.source_port import (
 _PAGE: Final = 1000
 _BLOCK: Final = 1 << 20
 _BYTES: Final = "bytes:"  # before a name that is no UTF-8, quoted
+_SAVE: Final = "Put the folder back; or name the one that it leads to in the source's settings, if that is to be read."
+
+Followed = TypeVar("Followed")
 
 
 class FolderSource:
@@ -78,8 +82,11 @@ class FolderSource:
                 yield block
 
     def local_path(self, item: SourceItem) -> Path | None:
-        """The file itself."""
-        return self._root / _path_of(item.id)
+        """The file itself, by a path without links. Raises ItemGone: it leads out of the folder by now."""
+        real = real_within(self._root, self._root / _path_of(item.id))
+        if real is None:
+            raise ItemGone(f"{item.path} leads out of the folder")
+        return real
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -98,7 +105,7 @@ class FolderSource:
             except OSError as error:
                 yield ListingFault(shown, error.strerror or "it cannot be looked at")
                 continue
-            version = _version_of(found)
+            version = _version_of(found, path)
             print_ = f"{found.st_dev}-{found.st_ino}-{version}"
             settled = not self._is_fresh(found)
             yield SourceItem(_id_of(below), version, shown, found.st_size, print_, settled=settled)
@@ -114,15 +121,20 @@ class FolderSource:
         seen = []
         for item in items:
             try:
-                version = _version_of((self._root / _path_of(item.id)).stat())
+                path = self._root / _path_of(item.id)
+                version = _version_of(path.stat(), path)
             except OSError:
                 version = ""
             seen.append(replace(item, settled=version == item.version))
         return seen
 
 
-def _version_of(found: os.stat_result) -> str:
-    return f"{found.st_mtime_ns}-{found.st_size}"
+def _version_of(found: os.stat_result, path: Path) -> str:
+    """Of what a link leads to it names the place: led elsewhere it is another file, however alike that looks."""
+    plain, real = f"{found.st_mtime_ns}-{found.st_size}", os.path.realpath(path)
+    if real == os.fspath(path):
+        return plain
+    return f"{plain}-{hashlib.blake2b(os.fsencode(real), digest_size=8).hexdigest()}"
 
 
 def _id_of(path: Path) -> str:
@@ -144,18 +156,46 @@ async def _open_folder(opening: SourceOpening, ground: SourceGround) -> Source:
 
 def _root_of(settings: Mapping[str, Any], ground: SourceGround) -> Path:
     """The folder, confined. Raises SourceInvalid, SourceRefused."""
+    root = registered_folder(settings["path"], ground)
+    if not root.is_dir():
+        raise SourceRefused(f"there is no folder {settings['path']}", fix="It must exist below NFS_BASE_PATH.")
+    return root
+
+
+def registered_folder(path: str, ground: SourceGround) -> Path:
+    """A folder of a source that is kept, which is not followed anew: a link would lead to what other readers own.
+
+    Raises SourceInvalid: it lies elsewhere; SourceRefused: a part of it is a link now, or it cannot be followed.
+    """
+    root = _followed(path, ground, unlinked_path)
+    if root is None:
+        raise SourceRefused(f"the folder {path} {LINKED}", fix=_SAVE)
+    return root
+
+
+def pinned_path(path: str, ground: SourceGround) -> str:
+    """The path as a source keeps it, by the folder that its links lead to now. Raises SourceInvalid, SourceRefused."""
+    if _followed(path, ground, unlinked_path) is not None:
+        return path
+    root = os.fspath(_followed(path, ground, confine_path))
+    if not root.isprintable():
+        raise SourceInvalid("the folder that it leads to has a name that cannot be kept", fix="Rename that folder.")
+    return root
+
+
+def _followed(path: str, ground: SourceGround, follow: Callable[[Path, str], Followed]) -> Followed:
     if ground.base is None:
         raise SourceInvalid("folders cannot be read here", fix="Set NFS_BASE_PATH to the folder that may be read.")
     try:
-        root = confine_path(ground.base, settings["path"])
-        is_folder = root.is_dir()
+        return follow(ground.base, path)
     except Forbidden as error:
         raise SourceInvalid("the path lies outside NFS_BASE_PATH") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
         raise SourceRefused("that path cannot be followed") from error
-    if not is_folder:
-        raise SourceRefused(f"there is no folder {settings['path']}", fix="It must exist below NFS_BASE_PATH.")
-    return root
+
+
+def _pin(settings: Mapping[str, Any], ground: SourceGround) -> Mapping[str, Any]:
+    return {**settings, "path": pinned_path(settings["path"], ground)}
 
 
 KIND: Final = SourceKind(
@@ -164,4 +204,5 @@ KIND: Final = SourceKind(
     settings={"path*": "The folder, absolute or relative to NFS_BASE_PATH."},
     open=_open_folder,
     watch_root=_root_of,
+    pin=_pin,
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +17,7 @@ from dulwich.repo import Repo
 from cluster.basics.errors import Forbidden
 from pipelines.documents.sources.checked_http import check_host_of
 from pipelines.documents.sources.files import confine_path
+from pipelines.documents.sources.folder_source import pinned_path, registered_folder
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.repositories.git_fetch import STORE_ERRORS, GitMirror, GitRemote
 from pipelines.documents.sources.repositories.git_lfs import LfsServer, lfs_pointer
@@ -297,21 +298,24 @@ async def _open_git(opening: SourceOpening, ground: SourceGround) -> Source:
 
 def _local(path: str, branch: str | None, ground: SourceGround) -> LocalRepository:
     """Raises SourceInvalid: it lies elsewhere, or leads there; SourceRefused: it cannot be followed."""
-    if ground.base is None:
-        raise SourceInvalid("folders cannot be read here", fix="Set NFS_BASE_PATH to the folder that may be read.")
+    folder = registered_folder(path, ground)
     try:
-        folder = confine_path(ground.base, path)
         inner = folder / ".git" if (folder / ".git").exists() else folder
         for below in ("", "HEAD", "refs", "packed-refs", "objects", "objects/pack", "objects/info"):
-            confine_path(ground.base, str(inner / below))
+            confine_path(folder, str(inner / below))
         # Files in which a repository says that parts of it lie elsewhere.
         if inner.is_file() or any((inner / one).exists() for one in ("commondir", "objects/info/alternates")):
             raise SourceInvalid("the repository keeps parts of itself elsewhere", fix="Give a bare clone of its own.")
     except Forbidden as error:
-        raise SourceInvalid("the path lies outside NFS_BASE_PATH") from error
+        raise SourceInvalid("a part of the repository lies elsewhere, behind a link") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
         raise SourceRefused("that path cannot be followed") from error
     return LocalRepository(folder, branch)
+
+
+def _pin(settings: Mapping[str, Any], ground: SourceGround) -> Mapping[str, Any]:
+    url = settings["url"].strip()
+    return settings if "://" in url else {**settings, "url": pinned_path(url, ground)}
 
 
 KIND: Final = SourceKind(
@@ -326,4 +330,5 @@ KIND: Final = SourceKind(
     },
     open=_open_git,
     takes_credential=True,
+    pin=_pin,
 )

@@ -106,7 +106,10 @@ class Source(Protocol):
         """Bytes of an item from `start` on, at most `length` of them. Raises ItemGone."""
 
     def local_path(self, item: SourceItem) -> Path | None:
-        """Where every worker finds its bytes, which then stay in place; None where they have to be fetched."""
+        """Where every worker finds its bytes, which then stay in place; None where they have to be fetched.
+
+        Asks the file system. Raises ItemGone.
+        """
 
     async def close(self) -> None:
         """Give connections back."""
@@ -197,7 +200,10 @@ class SourceKind:
         has_rights: its items say who may see them; one that does not is for nobody.
         takes_credential: it may name one of the workspace's credentials, whose fields it is opened with.
         rights_setting: where this setting is `yes`, its items say who may see them.
+        listing_reads: its listing reads everything, so that one is made at a time, for all who ask.
         watch_root: the folder in which a change is one of the source's, for kinds that can be watched.
+        pin: settings as they are kept, for kinds that read folders of this installation: links of theirs are followed
+            when somebody saves them, and not again.
     """
 
     name: str
@@ -207,7 +213,9 @@ class SourceKind:
     has_rights: bool = False
     takes_credential: bool = False
     rights_setting: str | None = None
+    listing_reads: bool = False
     watch_root: Callable[[Mapping[str, Any], SourceGround], Path] | None = None
+    pin: Callable[[Mapping[str, Any], SourceGround], Mapping[str, Any]] | None = None
 
     def says_rights(self, settings: Mapping[str, Any]) -> bool:
         """True if items of a source with these settings say who may see them."""

@@ -216,4 +216,5 @@ KIND: Final = SourceKind(
     },
     open=_open_web,
     takes_credential=True,
+    listing_reads=True,
 )

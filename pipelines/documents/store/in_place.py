@@ -12,11 +12,12 @@ from cluster.basics.errors import TooLarge
 from pipelines.documents.document import FailureReason, Unreadable
 
 _OUTSIDE: Final = "it leads out of the folder that may be read (NFS_BASE_PATH)"
+_LINKED: Final = "a part of its path is a link that was none when it was listed; synchronise or scan its folder again"
 
 
 class InPlaceFiles:
     """Paths are judged when they are opened: since they were listed, a file or a folder of them may have become a link
-    that leads to any file of this machine.
+    that leads to any file of this machine, or to what other readers own. What is listed is kept by paths without links.
     """
 
     def __init__(self, base: Path | None) -> None:
@@ -33,7 +34,7 @@ class InPlaceFiles:
         between this look and theirs is not noticed. A link that is swapped later leads nobody anywhere.
 
         Raises:
-            Unreadable: it leads out of the folder that may be read, or is a pipe or a device.
+            Unreadable: a part of the path is a link, or it is a pipe or a device.
             TooLarge: it has more than `most` bytes.
             OSError: it is gone, or cannot be opened.
         """
@@ -50,19 +51,23 @@ class InPlaceFiles:
             return None
 
     def _look(self, path: Path) -> tuple[Path, int]:
-        """The real path and the size of what was opened by it."""
+        """The real path and the size of what was opened by it. Links above the base are the administrator's."""
         base, real = path if self._base is None else _resolve(self._base), _resolve(path)
         # Looked at before it is opened, too: opening alone does something to some devices.
         if not real.is_relative_to(base):
             raise _refusal(_OUTSIDE)
+        if self._base is not None and path.is_relative_to(self._base):
+            path = base / path.relative_to(self._base)
+        if real != path:
+            raise _refusal(_LINKED)
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW  # a pipe must not wait for a writer
         descriptor = os.open(real, flags)
         try:
             opened, facts = Path(f"/proc/self/fd/{descriptor}").readlink(), os.fstat(descriptor)
         finally:
             os.close(descriptor)
-        if not opened.is_relative_to(base):
-            raise _refusal(_OUTSIDE)
+        if opened != real:
+            raise _refusal(_LINKED)
         if stat.S_ISDIR(facts.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(facts.st_mode):

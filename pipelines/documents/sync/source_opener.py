@@ -1,5 +1,6 @@
 """Opens sources: the kind by its name, the credential from the vault, and where their endpoints may lie."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -136,6 +137,12 @@ class SourceOpener:
         if find is None:
             raise SourceInvalid(f"a source of kind {kind} cannot be watched")
         return find(settings, self._ground)
+
+    async def pin(self, kind: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Settings as they are kept, see `SourceKind`. Raises SourceInvalid, SourceRefused."""
+        known = self.kind(kind)
+        known.check(settings)
+        return settings if known.pin is None else await asyncio.to_thread(known.pin, settings, self._ground)
 
     async def open(self, scope: Scope, kind: str, settings: Mapping[str, Any], credential: str | None) -> Source:
         """Raises SourceInvalid, SourceRefused, SourceAway; UnopenableSecret: the vault lacks the key."""

@@ -39,6 +39,7 @@ class NewSource:
     watch: bool = False
     tags: Sequence[str] = ()
     agent_id: str | None = None
+    listing_reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +292,10 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         """Its next sync is due after its period, or `within` so many seconds."""
         named = {"source": source, "workspace": scope.workspace, "now": now}
         await tx.run(self._sql["set_next"], **named, within=within)
+
+    async def set_next_alone(self, tx: Transaction, scope: Scope, source: str) -> None:
+        """The same, after its period from now, where its listing reads everything."""
+        await tx.run(self._sql["set_next_alone"], source=source, workspace=scope.workspace)
 
     async def stale(self, now: datetime, most: int) -> list[Row]:
         """Sources whose rights nobody has confirmed for too long, as ids."""

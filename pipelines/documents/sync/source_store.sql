@@ -1,10 +1,10 @@
 -- add: A source.
 insert into sources (tenant_id, workspace_id, name, kind, settings, credential, readers, group_names, has_rights,
                      every_minutes, max_removed_percent, erase_after_days, stale_after_hours, enabled, watch, tags, agent_id,
-                     next_at, created_by)
+                     listing_reads, next_at, created_by)
 values (%(tenant)s, %(workspace)s, %(name)s, %(kind)s, %(settings)s, %(credential)s, %(readers)s, %(group_names)s,
         %(has_rights)s, %(every_minutes)s, %(max_removed_percent)s, %(erase_after_days)s, %(stale_after_hours)s,
-        %(enabled)s, %(watch)s, %(tags)s, %(agent_id)s,
+        %(enabled)s, %(watch)s, %(tags)s, %(agent_id)s, %(listing_reads)s,
         case when %(enabled)s and %(every_minutes)s::int is not null then clock_timestamp() end, %(user)s)
 returning id::text;
 
@@ -42,7 +42,7 @@ select pg_advisory_xact_lock(hashtextextended('aos.registered_paths.' || %(works
 -- lock: A source, until the transaction ends, with the job that is at work for it: its newest sync, or a pass beside that or
 -- after it. `reads`: that sync has listed, and reads what it has found; `tries`: it is a dry run.
 select s.id::text, s.name, case when w.syncs or not w.passes then s.job_id else s.rights_job_id end::text as job_id,
-       s.rights_job_id::text, s.waiting, s.enabled, s.has_rights, w.syncs or w.passes as busy, w.syncs, w.passes,
+       s.rights_job_id::text, s.waiting, s.enabled, s.has_rights, s.listing_reads, w.syncs or w.passes as busy, w.syncs, w.passes,
        coalesce(j.phase = 'run' and j.lane <> 'sync' and not j.payload ? 'remove', false) as reads,
        coalesce((j.payload->>'dry_run')::boolean, false) as tries, clock_timestamp() as now
 from sources s left join jobs j on j.id = s.job_id and j.workspace_id = s.workspace_id
@@ -310,6 +310,10 @@ for update of s;
 -- set_next: When its next sync is due: after its period, or sooner where `within` says so.
 update sources set next_at = %(now)s + least(make_interval(mins => every_minutes), make_interval(secs => %(within)s))
 where id = %(source)s and workspace_id = %(workspace)s and enabled and every_minutes is not null;
+
+-- set_next_alone: The same where a sync has begun that reads everything in its listing, for all who have asked until now.
+update sources set next_at = clock_timestamp() + make_interval(mins => every_minutes)
+where id = %(source)s and workspace_id = %(workspace)s and enabled and every_minutes is not null and listing_reads;
 
 -- gone_items: Those of a source that left it.
 select i.item_id, i.document_id from source_items i

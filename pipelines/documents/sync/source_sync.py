@@ -242,7 +242,7 @@ class SourceSync:
         try:
             if unit.payload.get("left"):  # so a pass found it
                 raise ItemGone(item.path)
-            path = opened.local_path(item)
+            path = await asyncio.to_thread(opened.local_path, item)
             location = location_of(path) if path else await self._keep_bytes(lease, opened, item, unit)
         except ItemGone:  # between the listing and now: the next listing tells what became of it
             async with self._jobs.writing(lease) as tx:

@@ -41,8 +41,9 @@ class SyncStarter:
         """The job that synchronises it, or only says what that would do; the one under way where that lists, too.
 
         That may have passed what has changed since: where a person asks, another one follows it. While a sync reads
-        what it has listed, which may take days, it is a pass for rights and removals alone; a whole sync follows. A dry
-        run keeps no sync waiting. Raises NotFound.
+        what it has listed, which may take days, it is a pass for rights and removals alone; a whole sync follows. Where
+        a listing reads everything, one follows the sync under way for all who have asked. A dry run keeps no sync
+        waiting. Raises NotFound.
         """
         row = await self.store.lock(tx, scope, source)
         if dry_run:
@@ -51,7 +52,7 @@ class SyncStarter:
         if row["passes"]:
             await self.jobs.wake(tx, scope, JobId(row["job_id"]))
             return await self._ask(tx, scope, row["id"], row["rights_job_id"])
-        if row["syncs"] and row["reads"]:
+        if row["syncs"] and row["reads"] and not row["listing_reads"]:
             await self.jobs.wake(tx, scope, JobId(row["job_id"]))
             job = await self.jobs.enqueue(tx, scope, SYNC, JobLane.SYNC, {"source": row["id"], RIGHTS_ONLY: True})
             await self.store.set_pass(tx, scope, row["id"], job.job)
@@ -67,6 +68,8 @@ class SyncStarter:
         """
         if await self.store.take_due(tx, scope, source, NEVER):
             await self.sync(tx, scope, source)
+            # Its period, which may have come meanwhile, is answered, too.
+            await self.store.set_next_alone(tx, scope, source)
 
     async def approve(self, tx: Transaction, scope: Scope, source: str, removals: int) -> EnqueuedJob:
         """Let the removals go that wait, as many as somebody has seen. Raises NothingWaits, SourceBusy, NotFound."""

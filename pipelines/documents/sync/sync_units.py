@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from cluster.basics.storable import replace_unstorable
 from cluster.state.work.jobs import WorkUnit
-from pipelines.documents.sources.source_port import Source, SourceItem
+from pipelines.documents.sources.source_port import ItemGone, Source, SourceItem
 from pipelines.documents.sources.sync_plan import Alteration, Fetch, KnownItem
 from pipelines.documents.store.blobs import location_of
 from pipelines.documents.sync.source_store import rights_from_json
@@ -45,8 +46,7 @@ def fetch_unit(fetch: Fetch, prefix: str, job: str) -> WorkUnit:
 def alter_unit(alteration: Alteration, source: Source) -> WorkUnit:
     """With where the file lay and lies, if it stays in place."""
     known, item = alteration.known, alteration.item
-    before = source.local_path(SourceItem(known.id, known.version, known.path))
-    after = source.local_path(item)
+    before, after = _place_of(source, SourceItem(known.id, known.version, known.path)), _place_of(source, item)
     moved = before is not None and after is not None and before != after
     payload = {
         "item": item_to_json(item),
@@ -56,6 +56,14 @@ def alter_unit(alteration: Alteration, source: Source) -> WorkUnit:
         "locations": [location_of(before), location_of(after)] if moved and before and after else None,
     }
     return WorkUnit(known.id, known.id, payload=payload)
+
+
+def _place_of(source: Source, item: SourceItem) -> Path | None:
+    """None also where it leads out of the source's folder by now: its document stays where it was, and is not read."""
+    try:
+        return source.local_path(item)
+    except ItemGone:
+        return None
 
 
 def leave_unit(known: KnownItem) -> WorkUnit:

@@ -145,25 +145,33 @@ def _check_page(app: ComposioApp, head: bytes, item: SourceItem) -> None:
 async def _linked(
     client: ComposioClient, app: ComposioApp, url: str, item: SourceItem, start: int, length: int | None
 ) -> AsyncIterator[bytes]:
-    """What a link gives; of a whole file nothing comes before it is longer than a receipt, or at its end."""
-    is_whole, held, came = not start and length is None, bytearray(), 0
-    is_held = is_whole
-    async for block in client.fetch(url, start, length):
-        came += len(block)
-        if not is_held:
-            yield block
-            continue
-        held += block
-        if len(held) > RECEIPT_BYTES:
-            is_held = False
-            _check_page(app, bytes(held), item)
-            yield bytes(held)
+    """What a link gives; nothing of it comes before it is longer than a receipt, or at its end.
+
+    Of a part, too, all before it is asked for: the middle of a receipt looks like anything.
+    """
+    end = None if length is None else max(start + length, RECEIPT_BYTES + 1)
+    held, is_held, came = bytearray(), True, 0
+    async for block in client.fetch(url, 0, end):
+        at, came = came, came + len(block)
+        if is_held:
+            held += block
+            if len(held) <= RECEIPT_BYTES:
+                continue
+            at, block, is_held = 0, bytes(held), False
+            _check_page(app, block, item)
+        if part := _part_of(block, at, start, length):
+            yield part
     if is_held:
         check_receipt(bytes(held), item)
-    if is_whole and item.size is not None:
-        check_size(app, came, item.size, is_inline=False)
-    if is_held:
-        yield bytes(held)
+    if item.size is not None:
+        check_size(app, came, item.size if end is None else min(end, item.size), is_inline=False)
+    if is_held and (part := _part_of(bytes(held), 0, start, length)):
+        yield part
+
+
+def _part_of(block: bytes, at: int, start: int, length: int | None) -> bytes:
+    """What of a block, which begins at the file's byte `at`, was asked for."""
+    return block[max(0, start - at) : None if length is None else max(0, start + length - at)]
 
 
 def _is_told(body: bytes, item: SourceItem) -> bool:

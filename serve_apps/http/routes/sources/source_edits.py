@@ -29,6 +29,8 @@ async def change_source(source_id: UUID, body: SourcePatch, me: Me, parts: Its) 
     if "readers" in values:
         values["readers"] = check_readers(values["readers"])
         await parts.groups.require_names(me.scope, named_groups(values["readers"]))
+    if values.get("settings", row["settings"]) != row["settings"]:
+        values["settings"] = await parts.sources.opener.pin(row["kind"], values["settings"])
     if values.keys() & {"settings", "credential"}:
         wanted = {**row, **values}
         await parts.sources.trials.check(me.scope, wanted["kind"], wanted["settings"], wanted["credential"])

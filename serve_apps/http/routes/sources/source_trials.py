@@ -25,7 +25,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["sources"])
 @router.post("/api/sources/test", dependencies=[ADMINISTER])
 async def test_new_source(body: SourceTrialRequest, me: Me, parts: Its) -> Tested:
     """Open a source that is not defined yet and list its first items; nothing is stored, no document is read."""
-    return Tested.of(await parts.sources.trials.test(me.scope, body.kind, body.settings, body.credential))
+    settings = await parts.sources.opener.pin(body.kind, body.settings)
+    return Tested.of(await parts.sources.trials.test(me.scope, body.kind, settings, body.credential))
 
 
 @router.post("/api/sources/dry-run", dependencies=[ADMINISTER])
@@ -36,9 +37,10 @@ async def preview_source(body: SourcePreviewRequest, me: Me, parts: Its) -> Sour
     """
     readers = check_readers(body.readers)
     await parts.groups.require_names(me.scope, named_groups(readers))
-    has_rights = parts.sources.opener.kind(body.kind).says_rights(body.settings)
+    settings = await parts.sources.opener.pin(body.kind, body.settings)
+    has_rights = parts.sources.opener.kind(body.kind).says_rights(settings)
     rules = await parts.sources.store.reader_rules(me.scope, has_rights, readers, body.group_names)
-    seen = await parts.sources.trials.preview(me.scope, body.kind, body.settings, body.credential, rules)
+    seen = await parts.sources.trials.preview(me.scope, body.kind, settings, body.credential, rules)
     return SourcePreviewShape.of(seen, has_rights)
 
 

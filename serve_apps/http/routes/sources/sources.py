@@ -62,11 +62,13 @@ async def add_source(body: SourceRequest, me: Me, parts: Its) -> SourceShape:
     readers = check_readers(body.readers)
     await parts.groups.require_names(me.scope, named_groups(readers))
     kind = parts.sources.opener.kind(body.kind)
-    await parts.sources.trials.check(me.scope, body.kind, body.settings, body.credential)
+    settings = await parts.sources.opener.pin(body.kind, body.settings)
+    await parts.sources.trials.check(me.scope, body.kind, settings, body.credential)
     agent = await parts.agent_store.resolve(me.scope, body.agent_id)
     given = body.model_dump(exclude={"tenant_id", "workspace_id"}) | {"readers": readers, "agent_id": agent}
+    given["settings"] = settings
     given["watch"] = body.watch and kind.watch_root is not None
-    new = NewSource(**given, has_rights=kind.says_rights(body.settings))
+    new = NewSource(**given, has_rights=kind.says_rights(settings), listing_reads=kind.listing_reads)
     detail = {name: given[name] for name in ("name", "kind", "settings", "credential", "readers", "every_minutes")}
     async with parts.database.transaction(me.scope) as tx:
         id_ = await parts.sources.store.add(tx, me.scope, new)
@@ -113,7 +115,8 @@ async def sync_source(
 
     Its listing may have passed what has changed since: where it had begun, another sync follows by itself. While
     one reads what it has listed, the job is a pass that lists once more, and writes at once who may see what and what
-    is gone; a whole sync follows.
+    is gone; a whole sync follows. Where a listing reads everything (a web site) there is no pass: one more sync follows
+    the one under way, however many have asked.
     """
 
     async def start(tx: Transaction) -> EnqueuedJob:
