@@ -60,10 +60,12 @@ async def test_a_webhook_is_made_tested_changed_and_taken_away(
     await until(lambda: any(one.type == "document.deleted" for one in receiver.got))
 
     # The receiver has an event a moment before the sender has noted that it does.
-    async with asyncio.timeout(20):
-        while (sent := (await admin.get(f"{path}/deliveries", params={"state": "delivered"})).json())["total"] < 2:
-            await asyncio.sleep(0.02)
-    assert sent["total"] == len(sent["items"])
+    for _ in range(500):
+        sent = (await admin.get(f"{path}/deliveries", params={"state": "delivered"})).json()
+        if sent["total"] >= 2:
+            break
+        await asyncio.sleep(0.02)
+    assert sent["total"] == len(sent["items"]) >= 2
     event = sent["items"][0]["event_id"]
     assert event in receiver.ids
     replayed = await admin.post(f"{path}/replay", json={"event_id": event})
