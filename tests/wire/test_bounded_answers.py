@@ -48,7 +48,9 @@ def memory() -> Iterator[None]:
 
 def oidc(url: str) -> OidcProviderClient:
     ticks = iter(range(0, 100_000, 1000))
-    provider = OidcProvider.model_validate({"name": "p", "issuer": url, "client_id": "c", "client_secret": "s"})
+    provider = OidcProvider.model_validate(
+        {"name": "p", "title": "P", "issuer": url, "client_id": "c", "client_secret": "s"}
+    )
     return OidcProviderClient(provider, lambda: float(next(ticks)))
 
 
