@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import httpx
 
+from cluster.basics.bounded_answers import fetch_bounded
 from cluster.basics.errors import Unavailable
 
 Shape = TypeVar("Shape")
@@ -40,7 +41,9 @@ class RayDashboard:
 
     def _send_request(self, method: str, path: str, seconds: float, body: Any = None) -> httpx.Response:
         try:
-            answer = httpx.request(method, self.url + path, json=body, headers=self.headers, timeout=seconds)
+            where = f"Ray's dashboard at {self.url}"
+            how: dict[str, Any] = {"json": body, "headers": self.headers}
+            answer = fetch_bounded(method, self.url + path, where, seconds=seconds, **how)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = f"{type(error).__name__} {error}".strip()
             raise Unavailable(f"Ray's dashboard does not answer at {self.url}: {why}", fix="Run `aos up`.") from error

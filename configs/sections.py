@@ -207,7 +207,8 @@ class ModelsSettings(Section):
     `allow`: addresses that are not public and that stored connections may have all the same: `host`, `host:port`, or a
     network such as `10.1.0.0/16`. What LLM_BASE_URL or the connections file names is never asked about, and this
     machine's own addresses are open to the first tenant while `http.host` is one of them. `drafts`: readers see what a
-    model writes before it is checked against the documents; off, they see the checked answer alone.
+    model writes before it is checked against the documents; off, they see the checked answer alone. `answer_bytes`: of
+    an answer that comes whole; `event_bytes`: of one event of a stream, which as a whole may be longer.
     """
 
     allow: tuple[str, ...] = ()
@@ -217,6 +218,8 @@ class ModelsSettings(Section):
     max_fallbacks: int = Field(3, ge=0)
     probe_seconds: float = Field(5, gt=0)
     connect_seconds: float = Field(10, gt=0)
+    answer_bytes: int = Field(32 * 2**20, ge=2**16)
+    event_bytes: int = Field(8 * 2**20, ge=2**16)
 
 
 class AgentSettings(Section):

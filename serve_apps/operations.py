@@ -9,6 +9,7 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from cluster import connect, deploy, doctor
+from cluster.basics.bounded_answers import fetch_bounded
 from cluster.basics.errors import Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.state.settings.snapshots import SettingsSnapshots
@@ -70,11 +71,12 @@ def _scrape_loads(ray: RayDashboard) -> Mapping[tuple[str, str], dict[str, float
         return found
     for address in addresses[:MOST_NODES]:
         try:
-            text = httpx.get(f"http://{address}/metrics", timeout=SCRAPE_SECONDS).text
+            url = f"http://{address}/metrics"
+            text = fetch_bounded("GET", url, f"Ray's agent at {address}", seconds=SCRAPE_SECONDS).text
             for metric, labels, value in _parse_samples(text):
                 load = found.setdefault((labels.get("application", ""), labels.get("deployment", "")), {})
                 load[metric] = load.get(metric, 0.0) + value
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        except (Unavailable, httpx.HTTPError, httpx.InvalidURL, ValueError):
             continue
     return found
 

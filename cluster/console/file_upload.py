@@ -131,9 +131,9 @@ class FileUploader:
         if url.startswith("/"):
             self._api.request("PUT", url, content=data)
             return
-        answer = httpx.put(url, content=data, timeout=httpx.Timeout(300, connect=10))
-        if not answer.is_success:
-            raise Unavailable(f"the storage answers {answer.status_code}")
+        with httpx.stream("PUT", url, content=data, timeout=httpx.Timeout(300, connect=10)) as answer:
+            if not answer.is_success:  # what it says besides is left unread
+                raise Unavailable(f"the storage answers {answer.status_code}")
         told = {"upload_session_id": upload, "chunk_number": number, "size": len(data)}
         told["chunk_hash"] = hashlib.sha256(data).hexdigest()
         self._api.request("POST", "/v1/documents/chunk-received", json=told)

@@ -17,6 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from cluster.basics import telemetry
+from cluster.basics.bounded_answers import AnswerBounds
 from cluster.basics.errors import Unavailable
 from cluster.models.connections.configured import load_connections
 from cluster.models.connections.connection_store import ConnectionStore
@@ -160,7 +161,8 @@ def build_container(
     """
     endpoints = resolve_endpoints(settings)
     database, redis = _database(settings, endpoints.postgres), _redis_client(endpoints.redis)
-    models = model_clients(egress_of(settings.models.allow, settings.http.host))
+    bounds = AnswerBounds(settings.models.answer_bytes, settings.models.event_bytes)
+    models = model_clients(egress_of(settings.models.allow, settings.http.host), bounds)
     audit, vault = AuditLog(database), vault_of(settings.models.vault_key, settings.state_dir)
     of_all = load_connections(settings.models.connections_file, settings.llm)
     connections = ConnectionStore(database, vault, of_all)

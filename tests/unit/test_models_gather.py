@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cluster.basics.errors import Unavailable
 from cluster.models.chat.openai_requests import as_object, drop_refused_fields, openai_body, refused_field
-from cluster.models.chat.reply_accumulator import LONGEST, ReplyAccumulator
+from cluster.models.chat.reply_accumulator import LONGEST, MOST_CALLS, ReplyAccumulator
 from cluster.models.chat.retrying import retry_after, retry_pause
 from cluster.models.messages import ChatRequest, ModelMessage, ModelReply, TokenUsage, ToolSpec
 from cluster.models.model_errors import Busy
@@ -119,6 +119,16 @@ def test_a_reply_that_broke_off_is_none() -> None:
     assert whole(chunk({"content": "all"}), {"choices": [], "usage": usage}, finish=None).content == "all"
     with pytest.raises(Unavailable, match="no end"):
         whole(*[chunk({"content": "x" * 1_000_000})] * (LONGEST // 1_000_000 + 1))
+
+
+def test_calls_without_end_are_refused() -> None:
+    """Without arguments they add no character to the reply."""
+    asked = [call(index=n, id=f"c{n}", name="f") for n in range(MOST_CALLS)]
+    assert len(whole(*asked).tool_calls) == MOST_CALLS
+    with pytest.raises(Unavailable, match="more than 1000 tools"):
+        whole(*asked, call(index=MOST_CALLS, id="c", name="f"))
+    with pytest.raises(Unavailable, match="names tools by more than"):
+        whole(*[call(index=n, id=f"c{n}", name="x" * 1_000_000) for n in range(LONGEST // 1_000_000 + 1)])
 
 
 JSON = st.recursive(

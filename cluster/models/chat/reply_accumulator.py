@@ -7,6 +7,8 @@ from typing import Any
 from cluster.basics.errors import Unavailable
 from cluster.models.messages import ChatRequest, ModelReply, ReplyDelta, TokenUsage, ToolCall
 
+MOST_CALLS = 1000  # tools that one reply may ask for
+LONGEST_INDEX = 64  # characters of what a server numbers them by, where that is no number
 LONGEST = 4_000_000  # characters; a model that is told max_tokens and goes on beyond this does not stop by itself
 
 _FINISH = {  # by what servers call it; whatever else they say is a stop
@@ -33,7 +35,7 @@ class ReplyAccumulator:
         """The request counts earlier calls, from which missing ids are derived, and characters, if nobody counts."""
         self._request, self._earlier = request, sum(len(message.tool_calls) for message in request.messages)
         self._text, self._reasoning, self._calls = list[str](), list[str](), list[_Call]()
-        self._size, self._whole, self._model = 0, False, ""
+        self._size, self._named, self._whole, self._model = 0, 0, False, ""
         self._finish: str | None = None
         self._usage: TokenUsage | None = None
 
@@ -73,11 +75,9 @@ class ReplyAccumulator:
     def fragment(self, index: object, id_: str, name: str, arguments: str) -> None:
         """Add a fragment of a tool call, whatever of index, id and name it carries."""
         self._count_characters(len(arguments))
-        call = self._match_call(index, id_, name)
-        if call is None:
-            self._calls.append(_Call(index, id_, name, arguments))
-            return
-        call.id, call.name = call.id or id_, call.name or name
+        index = index if isinstance(index, int) or (isinstance(index, str) and len(index) < LONGEST_INDEX) else None
+        call = self._match_call(index, id_, name) or self._begin_call(index)
+        call.id, call.name = call.id or self._count_name(id_), call.name or self._count_name(name)
         call.arguments += arguments
 
     def ended(self, finish: str) -> None:
@@ -124,6 +124,18 @@ class ReplyAccumulator:
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments)
         self.fragment(call.get("index"), _join_text(call.get("id")), _join_text(function.get("name")), text)
+
+    def _begin_call(self, index: object) -> _Call:
+        if len(self._calls) == MOST_CALLS:
+            raise Unavailable(f"the model's answer asks for more than {MOST_CALLS} tools")
+        self._calls.append(_Call(index, "", ""))
+        return self._calls[-1]
+
+    def _count_name(self, text: str) -> str:
+        self._named += len(text)
+        if self._named > LONGEST:
+            raise Unavailable(f"the model's answer names tools by more than {LONGEST} characters")
+        return text
 
     def _match_call(self, index: object, id_: str, name: str) -> _Call | None:
         """The call that a fragment belongs to; None where it begins a new one."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import httpx2
 
+from cluster.basics.bounded_answers import holds_events
 from cluster.basics.errors import AosError, Invalid, Unavailable
 from cluster.models.chat.openai_requests import OPTIONAL, drop_refused_fields, refused_field, sampling_refusal
 from cluster.models.connections.endpoint_connection import ModelConnection
@@ -91,7 +92,7 @@ class StreamingCall:
             kind = stream.response.headers.get("content-type", "").lower()
             if "html" in kind:
                 raise Unusable("there is a web page at this address, not an API of a model")
-            if "json" in kind and "event-stream" not in kind:
+            if not holds_events(stream.response.headers):
                 yield await self._whole(stream.response)
                 return
             events = aiter(stream)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from cluster.basics.bounded_answers import AnswerRefused, read_bounded
 from cluster.models.chat.openai_requests import chat_url_parts
 from cluster.models.connections.egress import AddressRefused
 from cluster.models.connections.endpoint_connection import (
@@ -157,6 +158,8 @@ class _Asking:
                 body = await _read_json(response)
         except AddressRefused as error:
             return _failed(ProbeFailure.NOT_ALLOWED, f"{error.detail}. {error.hint}")
+        except AnswerRefused as error:
+            return _failed(ProbeFailure.NO_API, error.detail)
         except (httpx2.RequestError, httpx2.InvalidURL, ValueError) as error:
             return self._failed_probe(error, urlsplit(url).netloc)
         ms = (self.clock() - started) * 1000
@@ -196,15 +199,10 @@ class _Asking:
 
 
 async def _read_json(response: httpx2.Response) -> Any:
-    """The body as JSON; None where it is none, or too long."""
-    data = b""
-    async for part in response.aiter_bytes():
-        data += part
-        if len(data) > MOST_BYTES:
-            return None
+    """The body as JSON; None where it is none, or too long: the status says something all the same."""
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
+        return json.loads(await read_bounded(response, "the endpoint", MOST_BYTES))
+    except (AnswerRefused, ValueError, RecursionError):
         return None
 
 

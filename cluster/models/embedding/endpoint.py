@@ -10,6 +10,7 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
+from cluster.basics.bounded_answers import read_bounded
 from cluster.basics.errors import AosError, InvalidSettings, Transient, Unavailable
 from cluster.basics.retry import waits_of
 from cluster.models.chat.retrying import of_status, retry_pause
@@ -29,7 +30,6 @@ CHARACTERS_A_TOKEN = 2
 OVERLAP = 32
 QUESTION_WAITS = (0.5,)
 QUESTION_SECONDS = 15.0  # somebody waits; words alone find something too
-MOST_BYTES = 256 * 2**20
 
 
 class ApiEmbedder:
@@ -147,7 +147,7 @@ class ApiEmbedder:
         asked = self._client.stream("POST", url, json=body, headers=headers, **how)
         try:
             async with asyncio.timeout(seconds), asked as response:
-                data = await _read_body(response)
+                data = await read_bounded(response, "the embedding server")
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise Unavailable(f"the embedding server did not answer within {seconds:g} s") from error
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
@@ -177,15 +177,6 @@ def _embedding_urls(base_url: str) -> tuple[str, ...]:
     if plain.count("/") > 2 and detect_provider(base_url) is not Provider.OLLAMA:
         return (f"{plain}/embeddings",)
     return tuple(f"{base}/embeddings" for base in candidate_urls(base_url, detect_provider(base_url)))
-
-
-async def _read_body(response: httpx2.Response) -> bytes:
-    data = bytearray()
-    async for part in response.aiter_bytes():
-        data += part
-        if len(data) > MOST_BYTES:
-            raise Unavailable("the embedding server answers without end")
-    return bytes(data)
 
 
 def _refusal_error(response: httpx2.Response, data: bytes, key: str | None) -> AosError:

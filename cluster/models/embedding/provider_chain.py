@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import httpx2
 
+from cluster.basics.bounded_answers import AnswerRefused, read_bounded
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
 from configs.sections import LlmSettings, Settings
@@ -73,23 +74,13 @@ async def _find_model(client: httpx2.AsyncClient, url: str, model: str) -> str |
     """Ollama's name of a model, which has a tag; None where nobody answers, or does not have it."""
     try:
         async with asyncio.timeout(PROBE_SECONDS), client.stream("GET", f"{url}/api/tags") as response:
-            content = await _read_capped(response)
+            if response.status_code != 200:
+                return None
+            content = await read_bounded(response, "what listens there", _MOST_BYTES)
         names = [one["name"] for one in json.loads(content)["models"]]
-    except (httpx2.HTTPError, TimeoutError, ValueError, KeyError, TypeError, RecursionError):
+    except (AnswerRefused, httpx2.HTTPError, TimeoutError, ValueError, KeyError, TypeError, RecursionError):
         return None  # whatever listens there, it is no Ollama
     return next((name for name in names if name in (model, f"{model}:latest")), None)
-
-
-async def _read_capped(response: httpx2.Response) -> bytes:
-    """The body of an answer. Raises ValueError where it is none of 200, or longer than any list of models."""
-    if response.status_code != 200:
-        raise ValueError(f"status {response.status_code}")
-    content = bytearray()
-    async for part in response.aiter_bytes():
-        content += part
-        if len(content) > _MOST_BYTES:
-            raise ValueError("too long")
-    return bytes(content)
 
 
 def _is_path(model: str) -> bool:

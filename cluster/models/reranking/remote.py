@@ -9,6 +9,7 @@ import httpx2
 import numpy as np
 from numpy.typing import NDArray
 
+from cluster.basics.bounded_answers import read_bounded
 from cluster.basics.errors import Invalid, Overloaded, Unavailable
 from cluster.basics.retry import call_with_retries
 from configs.sections_retrieval import RerankSettings
@@ -53,21 +54,12 @@ class RemoteReranker:
             async with self._client.stream(
                 "POST", url, json=body, headers=headers, timeout=settings.remote_seconds, follow_redirects=False
             ) as response:
-                data = await _read_body(response)
+                data = await read_bounded(response, "the reranking service", MOST_BYTES)
         except httpx2.TimeoutException as error:
             raise Unavailable(f"the reranking service did not answer within {settings.remote_seconds:g} s") from error
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             raise Unavailable(f"the reranking service cannot be reached: {str(error)[:200]}") from error
         return _parse_scores(_decode_reply(response.status_code, data), count)
-
-
-async def _read_body(response: httpx2.Response) -> bytes:
-    data = b""
-    async for part in response.aiter_bytes():
-        data += part
-        if len(data) > MOST_BYTES:
-            raise Unavailable("the reranking service answers without end")
-    return data
 
 
 def _decode_reply(status: int, data: bytes) -> Any:

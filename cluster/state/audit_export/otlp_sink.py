@@ -1,16 +1,19 @@
 """Logs of OpenTelemetry over HTTP (OTLP, protobuf), confirmed by the collector's answer to each request."""
 
+import asyncio
 import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-import httpx
+import httpx2
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeLogs, SeverityNumber
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
+from cluster.basics.bounded_answers import ANSWER_BYTES, AnswerRefused, bounded_hooks
 from cluster.state.audit_export.chain import ChainedEntry
 from cluster.state.audit_export.sinks import CollectorAway, entry_line
 from configs.audit_sinks import OtlpSink
@@ -39,10 +42,11 @@ class OtlpCollector:
         """See `AuditSink`."""
         body = self._request(tenant, entries).SerializeToString()
         place, seconds = self._settings.endpoint, self._settings.seconds
+        how: Any = {"timeout": seconds, "trust_env": False, "event_hooks": bounded_hooks("the collector", ANSWER_BYTES)}
         try:
-            async with httpx.AsyncClient(verify=self._tls, timeout=seconds, trust_env=False) as client:
+            async with asyncio.timeout(seconds), httpx2.AsyncClient(verify=self._tls, **how) as client:
                 answer = await client.post(place, content=body, headers=self._headers)
-        except httpx.HTTPError as error:
+        except (AnswerRefused, httpx2.HTTPError, TimeoutError) as error:
             raise CollectorAway(f"{place}: {error or type(error).__name__}") from error
         if answer.status_code != 200:
             raise CollectorAway(f"{place} answers {answer.status_code}")
@@ -71,7 +75,7 @@ class OtlpCollector:
         )
 
 
-def _raise_rejected(place: str, answer: httpx.Response) -> None:
+def _raise_rejected(place: str, answer: httpx2.Response) -> None:
     """Raises CollectorAway: the collector says that it has not taken all, or says nothing that makes sense."""
     try:
         told = ExportLogsServiceResponse.FromString(answer.content).partial_success

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 from lxml import etree
 
+from cluster.basics.bounded_answers import AnswerRefused, send_bounded
 from cluster.state.objects.bucket import StorageUnavailable
 from configs.sections_blobs import BlobSettings
 
@@ -76,8 +77,9 @@ class MultipartUploads:
         asked = "&".join(f"{quote(name, safe=_PLAIN)}={quote(query[name], safe=_PLAIN)}" for name in sorted(query))
         url = httpx.URL(f"{self._base}/{quote(key, safe='/' + _PLAIN)}?{asked}")
         try:
-            answer = self._client.request(method, url, headers=self._signature(method, url), timeout=SECONDS)
-        except httpx.HTTPError as error:
+            signed = self._signature(method, url)
+            answer = send_bounded(self._client, method, url, "the storage", seconds=SECONDS, headers=signed)
+        except (AnswerRefused, httpx.HTTPError) as error:
             raise StorageUnavailable(f"multipart uploads cannot be listed: {error}") from error
         if answer.status_code == httpx.codes.NOT_FOUND and key:
             return etree.Element("Gone")

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 
+from cluster.basics.bounded_answers import AnswerBounds
 from cluster.models.connections.configured import load_connections
 from cluster.models.connections.connection_store import ConnectionStore
 from cluster.models.connections.egress import egress_of, model_clients
@@ -39,7 +40,8 @@ def build_extractor(settings: GraphSettings) -> GraphExtractor:
 def _build_reader(settings: Settings, database: Database) -> RoutedReader:
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     connections = ConnectionStore(database, vault, load_connections(settings.models.connections_file, settings.llm))
-    clients = model_clients(egress_of(settings.models.allow, settings.http.host))
+    bounds = AnswerBounds(settings.models.answer_bytes, settings.models.event_bytes)
+    clients = model_clients(egress_of(settings.models.allow, settings.http.host), bounds)
     switchboard = ModelResolver(connections, clients, settings.models, asyncio.sleep)
     spend = SpendStore(database, lambda: datetime.now(UTC))
     router = ModelRouter(switchboard, spend, most=settings.models.max_fallbacks)

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime
 
+from cluster.basics.bounded_answers import AnswerBounds
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Scope
 from cluster.models.connections.configured import load_connections
@@ -45,7 +46,8 @@ def vision_step(settings: Settings, database: Database, drawer: PageDrawer) -> V
     if vision.connection is not None:
         vault = vault_of(settings.models.vault_key, settings.state_dir)
         known = load_connections(settings.models.connections_file, settings.llm)
-        clients = model_clients(egress_of(settings.models.allow, settings.http.host))
+        bounds = AnswerBounds(settings.models.answer_bytes, settings.models.event_bytes)
+        clients = model_clients(egress_of(settings.models.allow, settings.http.host), bounds)
         # What is asked again by the patient client is asked within the seconds of one page.
         resolver = ModelResolver(ConnectionStore(database, vault, known), clients, settings.models, asyncio.sleep)
         budget = StoredVisionBudget(database, vision, lambda: datetime.now(UTC))

@@ -11,12 +11,14 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc.jwk import KeySet
 
+from cluster.basics.bounded_answers import AnswerRefused, bounded_hooks
 from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider, is_private_channel
 from serve_apps.http.auth.oidc.access_token import verify_access_token
 from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
 from serve_apps.http.auth.oidc.logout_token import verify_logout_token
 from serve_apps.http.auth.oidc.provider_documents import (
+    MOST_BYTES,
     DocumentUnreadable,
     ProviderDocument,
     fetch_document,
@@ -31,6 +33,11 @@ SECONDS = 10.0  # of one request
 KNOWN_SECONDS = 600.0  # for so long a discovery document and keys are believed
 AGAIN_SECONDS = 10.0  # keys are not asked for more often, whatever tokens name
 DISCOVERY = "/.well-known/openid-configuration"
+# What comes of a token endpoint that does not answer, or not as one.
+_UNREADABLE = (
+    *(AnswerRefused, httpx2.HTTPError, httpx2.InvalidURL, TimeoutError),
+    *(ValueError, TypeError, AttributeError, RecursionError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +119,11 @@ class OidcProviderClient:
         """
         metadata = await self.metadata()
         try:
-            async with self._oauth(metadata, redirect_uri) as client:
+            async with asyncio.timeout(SECONDS), self._oauth(metadata, redirect_uri) as client:
                 tokens = await client.fetch_token(metadata.token_endpoint, code=code, code_verifier=verifier)
         except AuthlibBaseError as error:
             raise SignInRefused(f"the provider refused the code: {str(error.error)[:100]}") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             raise self._unavailable("token endpoint", error) from error
         token = tokens.get("id_token") if isinstance(tokens, Mapping) else None
         if not isinstance(token, str):
@@ -207,6 +214,7 @@ class OidcProviderClient:
             scope=" ".join(of.scopes),
             redirect_uri=redirect_uri,
             code_challenge_method="S256",
+            event_hooks=bounded_hooks("the provider", MOST_BYTES),
             **self._options(),
         )
 

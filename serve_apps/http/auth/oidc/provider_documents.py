@@ -1,5 +1,6 @@
 """Documents of an OpenID provider, fetched over HTTP: JSON of a bounded size, and the public keys in one of them."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import httpx2
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, KeySet
 
+from cluster.basics.bounded_answers import AnswerRefused, read_bounded
 from cluster.basics.errors import Transient
 
 log = logging.getLogger("aos.auth")
@@ -38,15 +40,14 @@ async def fetch_document(
 ) -> ProviderDocument:
     """`options` are those of httpx2's client. Raises DocumentUnreadable: with the reason, which has no secret in it."""
     try:
-        async with httpx2.AsyncClient(**options) as client, client.stream("GET", url, headers=headers) as answer:
+        async with (
+            asyncio.timeout(options.get("timeout")),  # the client's own is for each read
+            httpx2.AsyncClient(**options) as client,
+            client.stream("GET", url, headers=headers) as answer,
+        ):
             answer.raise_for_status()
-            body = b""
-            async for part in answer.aiter_bytes():
-                body += part
-                if len(body) > MOST_BYTES:
-                    raise ValueError("more than a megabyte")
-            found = json.loads(body)
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            found = json.loads(await read_bounded(answer, "the provider", MOST_BYTES))
+    except (AnswerRefused, httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError, RecursionError) as error:
         raise DocumentUnreadable(f"{type(error).__name__}: {error}") from error
     if not isinstance(found, dict):
         raise DocumentUnreadable("no JSON object")
