@@ -119,7 +119,7 @@ async def _refuse_beside_old_code(connection: Connection, pending: Iterable[Migr
     if stopping and (sessions := await application_sessions(connection)):
         one = stopping[0]
         raise Conflict(
-            f"{one.name} needs the version from before stopped: it {one.needs_stop[0]}; {sessions} connections of the"
+            f"{one.name} needs the version from before stopped ({one.needs_stop[0]}); {sessions} connections of the"
             " application are open",
             fix="Run `aos down`, on each machine of a cluster, then `aos up`. Nothing was changed.",
         )
