@@ -35,7 +35,7 @@ def report_view(report: UpgradeReport) -> Group:
     if report.pending and report.applied:
         parts.append(_pending_table(report))
     parts += [Text(line) for line in _summary(report)]
-    for one in report.refusals:
+    for one in (*report.refusals, *report.cautions):
         parts.append(Text(f"! {one.what}\n  fix: {one.fix}"))
     return Group(*parts)
 

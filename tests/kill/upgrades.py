@@ -63,7 +63,7 @@ class Users:
                 time.sleep(max(0.0, began + number * EVERY - time.monotonic()))
 
     def _ask(self, http: httpx.Client, number: int) -> None:
-        what, phase, began = ("documents", "search", "jobs", "upload", "me")[number % 5], self.phase, time.monotonic()
+        what, phase, began = ("documents", "search", "jobs", "upload", "spaces")[number % 5], self.phase, time.monotonic()
         try:
             reply = self._send(http, what, number)
         except httpx.HTTPError as error:
@@ -83,7 +83,7 @@ class Users:
             return http.post("/api/documents/upload", files={"file": (f"note-{number}.txt", text, "text/plain")})
         if what == "search":
             return http.post("/api/documents/search", json={"query": f"harbour {number}", "limit": 3, "cache": False})
-        path = {"documents": "/api/documents/", "jobs": "/api/jobs", "me": "/api/auth/me"}[what]
+        path = {"documents": "/api/documents/", "jobs": "/api/jobs", "spaces": "/api/workspaces"}[what]
         return http.get(path)
 
 

@@ -126,9 +126,9 @@ def test_a_full_disk_is_told_before_the_upgrade(state: Path, tmp_path: Path) -> 
     owner = embedded.start_servers(settings).postgres_admin or ""
     asyncio.run(apply_migrations(owner, until(OLDER, tmp_path / "old")))
     report = check_upgrade(settings, free_bytes=lambda data: 1000)
-    assert [one.code for one in report.refusals] == ["disk_full"] and report.exit_code == 1
-    assert "1,000 are free" in report.refusals[0].what
-    assert check_upgrade(settings, free_bytes=lambda data: 10**12).refusals == ()
+    assert [one.code for one in report.cautions] == ["disk_full"] and report.exit_code == 4
+    assert "1,000 are free" in report.cautions[0].what
+    assert check_upgrade(settings, free_bytes=lambda data: 10**12).cautions == ()
 
 
 def test_an_external_server_is_asked_as_its_owner(empty: tuple[str, str], tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ class PendingMigration:
 
 
 @dataclass(frozen=True, slots=True)
-class UpgradeRefusal:
-    """Why `aos up` would refuse, or should wait, in a sentence, and what to do."""
+class UpgradeFinding:
+    """Why `aos up` refuses, or something that it should not begin without, in a sentence, and what to do."""
 
     code: str
     what: str
@@ -44,6 +44,8 @@ class UpgradeReport:
 
     Attributes:
         applied: migrations that are applied.
+        refusals: why `aos up` would refuse.
+        cautions: what may end it in its middle; nothing is lost then.
         server: major version of the Postgres that answers; None where none was asked.
         data: major version that wrote the embedded server's data folder; None for an external server and before it.
         brings: major version of the embedded server of this code; None for an external server.
@@ -54,7 +56,8 @@ class UpgradeReport:
 
     applied: int = 0
     pending: tuple[PendingMigration, ...] = ()
-    refusals: tuple[UpgradeRefusal, ...] = ()
+    refusals: tuple[UpgradeFinding, ...] = ()
+    cautions: tuple[UpgradeFinding, ...] = ()
     server: int | None = None
     data: int | None = None
     brings: int | None = None
@@ -122,22 +125,19 @@ def judge_upgrade(
     brings: int | None = None,
 ) -> UpgradeReport:
     """The report on a schema that was read."""
-    refusals: list[UpgradeRefusal] = []
+    refusals: tuple[UpgradeFinding, ...] = ()
     try:
         pending = migrate.pending_migrations(schema.applied, files)
     except Permanent as error:
-        pending = []
-        refusals.append(_refusal(error))
+        pending, refusals = [], (_refusal(error),)
     fresh = not schema.applied
     found = [_pending(one, {} if fresh else schema.sizes, fresh=fresh) for one in pending]
     needed = sum(one.new_bytes(schema.sizes) for one in pending)
-    if free is not None and pending and free < needed + ROOM:
-        what = f"{needed + ROOM:,} bytes may be written, and {free:,} are free on the disk of the data"
-        refusals.append(UpgradeRefusal("disk_full", what, "Free some space before `aos up`."))
     return UpgradeReport(
         applied=len(schema.applied),
         pending=tuple(found),
-        refusals=tuple(refusals),
+        refusals=refusals,
+        cautions=_disk_cautions(free, needed) if pending else (),
         server=schema.server // 10_000 or None,
         data=data,
         brings=brings,
@@ -171,8 +171,15 @@ def _pending(one: MigrationFile, sizes: dict[str, int], *, fresh: bool) -> Pendi
     )
 
 
-def _refusal(error: AosError) -> UpgradeRefusal:
-    return UpgradeRefusal(error.code, str(error), error.hint)
+def _disk_cautions(free: int | None, needed: int) -> tuple[UpgradeFinding, ...]:
+    if free is None or free >= needed + ROOM:
+        return ()
+    what = f"{needed + ROOM:,} bytes may be needed, and {free:,} are free on the disk of the data"
+    return (UpgradeFinding("disk_full", what, "Free some space before `aos up`."),)
+
+
+def _refusal(error: AosError) -> UpgradeFinding:
+    return UpgradeFinding(error.code, str(error), error.hint)
 
 
 def _free_bytes(data: Path) -> int:
