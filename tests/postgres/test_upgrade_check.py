@@ -11,8 +11,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from cluster import supervisor
+from cluster.basics.errors import Unavailable
 from cluster.state.db import embedded
 from cluster.state.db.migrate import NewerState, apply_migrations
 from cluster.state.db.migration_files import read_migrations
@@ -138,6 +140,13 @@ def test_an_external_server_is_asked_as_its_owner(empty: tuple[str, str], tmp_pa
         report = check_upgrade(external(empty, tmp_path))
         assert (report.sessions, report.free_bytes, report.data, report.exit_code) == (1, None, None, 4)
     assert [one.name for one in report.pending] == [one.name for one in read_migrations() if one.name > f"{OLDER}z"]
+
+
+def test_a_server_that_is_away_is_told(tmp_path: Path) -> None:
+    nobody = make_conninfo(host=str(tmp_path), dbname="aos", user="postgres")
+    with pytest.raises(Unavailable, match="Postgres cannot be asked") as away:
+        check_upgrade(external((nobody, nobody), tmp_path))
+    assert "DATABASE_ADMIN_URL" in away.value.hint
 
 
 def test_data_of_another_major_version_is_refused_untouched(state: Path) -> None:

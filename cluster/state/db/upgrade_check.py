@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 
-from cluster.basics.errors import AosError, InvalidSettings, Permanent
+from cluster.basics.errors import AosError, InvalidSettings, Permanent, Unavailable
 from cluster.state.db import embedded, migrate
 from cluster.state.db.migration_files import FOLDER, HeldLock, MigrationFile, read_migrations
 from cluster.state.db.postgres_major import OtherPostgres, data_major, programs_major
@@ -148,7 +148,19 @@ def judge_upgrade(
 
 
 async def read_schema(owner: str) -> SchemaState:
-    """The migrations that are applied, and the bytes of each table with its indexes; `owner` is who migrates."""
+    """The migrations that are applied, and the bytes of each table with its indexes; `owner` is who migrates.
+
+    Raises Unavailable where it cannot be asked.
+    """
+    try:
+        return await _read_schema(owner)
+    except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege) as error:
+        raise Unavailable(
+            f"Postgres cannot be asked: {str(error).strip()}", fix="See to the server, and to DATABASE_ADMIN_URL."
+        ) from error
+
+
+async def _read_schema(owner: str) -> SchemaState:
     async with await psycopg.AsyncConnection.connect(owner, autocommit=True, options=LOOK) as connection:
         there = await connection.execute("select to_regclass('public.schema_migrations') is not null")
         applied: dict[str, str] = {}
