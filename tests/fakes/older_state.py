@@ -88,6 +88,8 @@ async def restore_state(last: str, empty: tuple[str, str], folder: Path) -> Olde
     await apply_migrations(owner, until(last, folder / "migrations"))
     text = (STATES / f"{last}.sql").read_text(encoding="utf-8").replace(make_states.FOLDER, str(folder))
     with psycopg.connect(owner) as connection:
+        for number in range(facts["counts"]["generations"]):  # each has a table of its own, numbered in their order
+            connection.execute("select open_generation('', '', 26, '', %s, true)", (str(number),))
         connection.execute("set session_replication_role = replica")
         tables = dict(connection.execute(TIMES).fetchall())
         made = [name for (name,) in connection.execute(TABLES)]

@@ -72,6 +72,12 @@ def test_a_block_locks_each_table_that_it_names() -> None:
     assert {lock.table for lock in effect.locks} == {"a", "b", "c"} and effect.breaks == ("drops c",)
 
 
+def test_a_foreign_key_that_goes_locks_the_table_that_it_leads_to(tmp_path: Path) -> None:
+    made_file(tmp_path, "create table a (b uuid primary key references c on delete cascade, d int);", "0108_a.sql")
+    made = made_file(tmp_path, "alter table a drop constraint a_b_fkey;")
+    assert [(lock.table, lock.mode) for lock in made.locks()] == [(one, LockMode.ACCESS_EXCLUSIVE) for one in "ac"]
+
+
 def test_a_lock_is_held_from_its_statement_until_the_end(tmp_path: Path) -> None:
     made = made_file(tmp_path, "create index on big (x); alter table late add y int; create table new (z int);")
     held = {lock.table: lock for lock in made.held_locks({"big": GIB, "late": 0, "new": 5, "unused": GIB})}

@@ -6,7 +6,7 @@ may lock. Only identifiers without blanks are understood, as the migrations have
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -94,21 +94,34 @@ def split_statements(text: str) -> list[list[str]]:
     return [tokens for tokens in found if tokens]
 
 
-def statement_effect(tokens: list[str], indexes: dict[str, str]) -> StatementEffect:
-    """The effect of one statement; `indexes` are tables by the name of their index, and learn those that are made."""
+def statement_effect(tokens: list[str], known: dict[str, str]) -> StatementEffect:
+    """The effect of one statement.
+
+    `known` are tables by the name of their index, and tables that a foreign key leads to by `TABLE.CONSTRAINT`; it
+    learns those that are made.
+    """
     if tokens[0] == "do":
-        return _block_effect(next(token for token in tokens if token.startswith("$")), indexes)
+        return _block_effect(next(token for token in tokens if token.startswith("$")), known)
     line = _line(tokens)
-    for pattern, effect in (
-        (rf"alter table (?:if exists )?(?:only )?{NAME}(?: \*)? (.*)", _altered),
-        (rf"create (unique )?index (concurrently )?(?:if not exists )?(?:(\w+) )?on (?:only )?{NAME} (.*)", None),
-        (r"drop index (concurrently )?(?:if exists )?(.*)", None),
-    ):
-        if match := re.match(pattern, line):
-            if effect is not None:
-                return effect(match[1], match[2])
-            return _indexed(match, indexes) if line.startswith("create") else _index_dropped(match, indexes)
+    if match := re.match(rf"alter table (?:if exists )?(?:only )?{NAME}(?: \*)? (.*)", line):
+        return _altered(match[1], match[2], known)
+    index = rf"create (unique )?index (concurrently )?(?:if not exists )?(?:(\w+) )?on (?:only )?{NAME} (.*)"
+    if match := re.match(index, line):
+        return _indexed(match, known)
+    if match := re.match(r"drop index (concurrently )?(?:if exists )?(.*)", line):
+        return _index_dropped(match, known)
+    if match := re.match(rf"create (?:unlogged )?table (?:if not exists )?{NAME} \((.*)\)", line):
+        _learn_keys(match[1], _top_level(match[2]), known)
     return _other_effect(line)
+
+
+def _learn_keys(table: str, parts: Iterable[str], known: dict[str, str]) -> None:
+    """Foreign keys of a table's columns and rules, by the names that they are given or get."""
+    for part in parts:
+        other = re.search(rf"references {NAME}", part)
+        named = re.match(r"(?:add )?constraint (\w+)|(?:add )?(?:column )?(?:if not exists )?(\w+)", part)
+        if other and named:
+            known[f"{table}.{named[1] or f'{table}_{named[2]}_fkey'}"] = other[1]
 
 
 def _line(tokens: list[str]) -> str:
@@ -117,8 +130,14 @@ def _line(tokens: list[str]) -> str:
     return " ".join(words).replace(" (", "(").replace("(", " (").replace("( ", "(").replace(" )", ")")
 
 
-def _altered(table: str, rest: str) -> StatementEffect:
-    effects = [_action(table, action) for action in _top_level(rest)]
+def _altered(table: str, rest: str, known: dict[str, str]) -> StatementEffect:
+    effects = []
+    for action in _top_level(rest):
+        effects.append(_action(table, action))
+        gone = re.match(r"drop constraint (?:if exists )?(\w+)", action)
+        if gone and (other := known.get(f"{table}.{gone[1]}")):
+            effects.append(StatementEffect((TableLock(other, _AE),)))
+        _learn_keys(table, [action], known)
     locks = tuple(lock for effect in effects for lock in effect.locks)
     return StatementEffect(locks, tuple(why for effect in effects for why in effect.breaks))
 
@@ -189,20 +208,20 @@ def _column_altered(table: str, column: str, change: str) -> StatementEffect:
     return StatementEffect((TableLock(table, _AE),))
 
 
-def _indexed(match: re.Match[str], indexes: dict[str, str]) -> StatementEffect:
+def _indexed(match: re.Match[str], known: dict[str, str]) -> StatementEffect:
     unique, concurrently, name, table, rest = match.groups()
     columns = "_".join(re.findall(r"\w+", rest.partition("(")[2].partition(")")[0]))
-    indexes[name or f"{table}_{columns}_idx"] = table
+    known[name or f"{table}_{columns}_idx"] = table
     work = LockWork.GRAPH if GRAPH.search(rest) else LockWork.INDEX
     mode = _SUE if concurrently else LockMode.SHARE
     why = (f"adds the rule {name or 'unique'} to {table}",) if unique else ()
     return StatementEffect((TableLock(table, mode, work),), why)
 
 
-def _index_dropped(match: re.Match[str], indexes: dict[str, str]) -> StatementEffect:
+def _index_dropped(match: re.Match[str], known: dict[str, str]) -> StatementEffect:
     mode = _SUE if match[1] else _AE
     names = [part.strip().removeprefix("public.").split()[0] for part in match[2].split(",")]
-    return StatementEffect(tuple(TableLock(indexes.get(name, f"of the index {name}"), mode) for name in names))
+    return StatementEffect(tuple(TableLock(known.get(name, f"of the index {name}"), mode) for name in names))
 
 
 def _other_effect(line: str) -> StatementEffect:
@@ -241,7 +260,7 @@ def _other_effect(line: str) -> StatementEffect:
     return StatementEffect(known=bool(HARMLESS.match(line) or line.startswith("with ")))
 
 
-def _block_effect(body: str, indexes: dict[str, str]) -> StatementEffect:
+def _block_effect(body: str, known: dict[str, str]) -> StatementEffect:
     """A DO block: each statement in it, and each text that it executes, for each name that it has in quotes."""
     inside = re.sub(r"^\$\w*\$|\$\w*\$$", "", body)
     names = re.findall(r"'(\w+)'", re.sub(r"--[^\n]*", "", inside))
@@ -251,13 +270,13 @@ def _block_effect(body: str, indexes: dict[str, str]) -> StatementEffect:
         if start is None:
             continue
         if tokens[start] != "execute":
-            found.append(statement_effect(tokens[start:], indexes))
+            found.append(statement_effect(tokens[start:], known))
             continue
         quoted = [token[1:-1].replace("''", "'") for token in tokens[start:] if token.startswith("'")]
         text = "".join(quoted)
         for name in names if "%I" in text else [""]:
             for inner in split_statements(text.replace("%I", name).replace("%s", "true")):
-                found.append(statement_effect(inner, indexes))
+                found.append(statement_effect(inner, known))
     return StatementEffect(
         tuple(dict.fromkeys(lock for effect in found for lock in effect.locks)),
         tuple(dict.fromkeys(why for effect in found for why in effect.breaks)),

@@ -26,14 +26,14 @@ from cluster.state.db.ddl_locks import (
 FOLDER = Path(__file__).parents[1] / "migrations"
 GIB = 2**30
 MOMENT_SECONDS = 0.02
-# Seconds for a GiB of the table, its indexes and what is stored beside it, on two cores and a disk of the plain kind.
+# Seconds for a GiB of a table with its indexes: twice what two cores and a warm cache take; a slow disk takes longer.
 SECONDS_A_GIB: Mapping[LockWork, float] = MappingProxyType(
     {
         LockWork.MOMENT: 0.0,
-        LockWork.SCAN: 4.0,
-        LockWork.ROWS: 90.0,
-        LockWork.INDEX: 30.0,
-        LockWork.REWRITE: 60.0,
+        LockWork.SCAN: 5.0,
+        LockWork.ROWS: 100.0,
+        LockWork.INDEX: 80.0,
+        LockWork.REWRITE: 90.0,
         LockWork.GRAPH: 600.0,
     }
 )
@@ -125,15 +125,15 @@ class MigrationFile:
 
 def read_migrations(folder: Path = FOLDER) -> list[MigrationFile]:
     """All files of a folder, in order. Raises InvalidSettings where a head cannot be read."""
-    indexes: dict[str, str] = {}
+    known: dict[str, str] = {}
     return [
-        _read_file(path.name, path.read_text(encoding="utf-8"), indexes) for path in sorted(folder.glob("[0-9]*.sql"))
+        _read_file(path.name, path.read_text(encoding="utf-8"), known) for path in sorted(folder.glob("[0-9]*.sql"))
     ]
 
 
-def _read_file(name: str, text: str, indexes: dict[str, str]) -> MigrationFile:
+def _read_file(name: str, text: str, known: dict[str, str]) -> MigrationFile:
     statements = split_statements(text)
-    effects = tuple(statement_effect(tokens, indexes) for tokens in statements)
+    effects = tuple(statement_effect(tokens, known) for tokens in statements)
     made = frozenset(_made_tables(statements))
     head = _HEAD.match(text)
     top = "" if head is None else head.group()

@@ -168,8 +168,10 @@ async def _read_schema(owner: str) -> SchemaState:
             rows = await connection.execute("select name, hash from schema_migrations order by name")
             applied = dict(await rows.fetchall())
         tables = await connection.execute(
-            "select relname::text, pg_total_relation_size(oid) from pg_class"
-            " where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'm', 'v')"
+            "select c.relname::text, case c.relkind when 'p' then"
+            " (select coalesce(sum(pg_total_relation_size(relid)), 0)::bigint from pg_partition_tree(c.oid))"
+            " else pg_total_relation_size(c.oid) end from pg_class c"
+            " where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'm', 'v')"
         )
         sizes: dict[str, int] = dict(await tables.fetchall())
         sessions = await migrate.application_sessions(connection)
