@@ -20,7 +20,7 @@ from tests.fakes.older_states import make_states
 STATES = Path(make_states.__file__).parent
 FIXED_TIMES = ("audit", "audit_anchors", "schema_migrations")  # chained by hashes that cover the time
 TABLES = (
-    "select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'"
+    "select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')"
     " and relname <> 'schema_migrations'"
 )
 TIMES = (

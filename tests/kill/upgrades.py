@@ -63,7 +63,8 @@ class Users:
                 time.sleep(max(0.0, began + number * EVERY - time.monotonic()))
 
     def _ask(self, http: httpx.Client, number: int) -> None:
-        what, phase, began = ("documents", "search", "jobs", "upload", "spaces")[number % 5], self.phase, time.monotonic()
+        what = ("documents", "search", "jobs", "upload", "spaces")[number % 5]
+        phase, began = self.phase, time.monotonic()
         try:
             reply = self._send(http, what, number)
         except httpx.HTTPError as error:

@@ -111,7 +111,7 @@ async def test_a_lock_that_nobody_gives_back_ends_the_upgrade_whole(empty: tuple
     (small / "0003_more.sql").write_text("update kept set n = 1; alter table kept add column m int;")
     with psycopg.connect(empty[0]) as reader:
         reader.execute("select count(*) from kept")
-        with pytest.raises(Unavailable, match=r"0003_more.sql could not lock .* idle in transaction") as late:
+        with pytest.raises(Unavailable, match=r"0003_more.sql could not lock .*idle in transaction") as late:
             await apply_migrations(empty[0], small, patience=LockPatience(0.1, 0.05, 0.5))
         assert "goes on from here" in late.value.hint
     assert rows(empty[0], "select count(*) from kept where n = 1") == [(1,)], "half a migration is none"
@@ -145,9 +145,7 @@ async def test_what_needs_a_stop_waits_until_the_application_is_gone(empty: tupl
     )
     with psycopg.connect(application) as worker:
         worker.execute("select count(*) from kept")
-        with pytest.raises(
-            Conflict, match=r"0002_gone.sql needs the version from before stopped: it .*reads other"
-        ) as told:
+        with pytest.raises(Conflict, match=r"0002_gone\.sql needs .* stopped \(it reads other\)") as told:
             await apply_migrations(owner, small)
         assert "aos down" in told.value.hint
         assert rows(owner, "select to_regclass('other') is not null") == [(True,)]
