@@ -207,10 +207,8 @@ def judge(report: Report, made: Instance, users: Users, receiver: Receiver) -> N
         if not open_jobs and not waiting:
             break
         time.sleep(1)
-    written = {
-        str(id_)
-        for (id_,) in made.rows("select o.event_id from outbox o join webhook_deliveries d on d.outbox_id = o.id")
-    }
+    sent = "select distinct o.event_id from outbox o join webhook_deliveries d on d.outbox_id = o.id"
+    written = {f"evt_{id_}" for (id_,) in made.rows(sent)}
     lost, asked = len(written - set(receiver.ids)), sum(users.answered.values()) + len(users.failed)
     uploads = users.answered["upload"]
     ended = made.rows("select count(*) from jobs where state = 'completed' and kind = 'upload'")[0][0]
@@ -222,6 +220,7 @@ def judge(report: Report, made: Instance, users: Users, receiver: Receiver) -> N
         "failed requests", len(users.failed), reference=asked, goal=BESIDE, holds=not users.failed and asked > 0
     )
     report.figure("lost events", lost, reference=len(written), goal=BESIDE, holds=not lost and len(written) > 0)
+    report.figure("events that came more than once", len(receiver.ids) - len(set(receiver.ids)))
     report.figure("uploads whose job completed", ended, reference=uploads, goal=BESIDE, holds=ended >= uploads > 0)
     report.figure("slowest answer", users.slowest, unit="s")
 
