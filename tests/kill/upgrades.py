@@ -239,7 +239,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             update_beside_users(report, chosen.old)
         except (RuntimeError, TimeoutError, AssertionError, httpx.HTTPError, subprocess.SubprocessError) as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr)
-            report.figure("failed requests", None, unit="requests", goal=BESIDE)
+            for name in ("failed requests", "lost events"):
+                report.figure(name, None, unit="missing", goal=BESIDE)
     return report.finish()
 
 
