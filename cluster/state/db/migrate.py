@@ -1,26 +1,69 @@
 """Apply migrations/NNNN_*.sql once each, in order, by the owner of the schema; then let the application in."""
 
-from hashlib import sha256
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 from psycopg import sql
 
-from cluster.basics.errors import InvalidSettings, Unavailable
+from cluster.basics.errors import Conflict, InvalidSettings, Permanent, Unavailable
+from cluster.state.db import migration_files
 from cluster.state.db.embedded import APPLICATION_ROLE
+from cluster.state.db.migration_files import MigrationFile, read_migrations
 
-FOLDER = Path(__file__).parents[1] / "migrations"
+FOLDER = migration_files.FOLDER
 LOCK = 7_240_114  # any constant: two starters must not migrate at once
 GRANT_SAYS_INHERIT = 160_000  # before, whether a member inherits was said of the role alone
 
+Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
-async def apply_migrations(conninfo: str, folder: Path = FOLDER) -> list[str]:
+
+class NewerState(Permanent):
+    """The state was written by newer code than this."""
+
+    code = "newer_state"
+
+
+@dataclass(frozen=True, slots=True)
+class LockPatience:
+    """Waiting for locks: whoever comes after a statement that waits for one waits behind it, so it gives way soon.
+
+    Attributes:
+        wait_seconds: that a statement waits for a lock, and others behind it.
+        pause_seconds: before it is tried again.
+        give_up_seconds: from the first try of a migration.
+    """
+
+    wait_seconds: float = 1.0
+    pause_seconds: float = 2.0
+    give_up_seconds: float = 180.0
+
+
+PATIENT = LockPatience()
+
+
+def _nobody(line: str) -> None:
+    """Where nobody wants to read."""
+
+
+async def apply_migrations(
+    conninfo: str, folder: Path = FOLDER, report: Callable[[str], None] = _nobody, patience: LockPatience = PATIENT
+) -> list[str]:
     """Bring the database up to date and return the names that were applied now.
 
-    Raises InvalidSettings where the role may not bypass row-level security, or an applied file was edited since.
+    `report` gets a line for each, and how long it took, where there was a schema before.
+
+    Raises:
+        InvalidSettings: the role may not bypass row-level security, or an applied file was edited since.
+        NewerState: migrations were applied that this code does not know.
+        Conflict: one needs old code stopped, and the application is connected.
+        Unavailable: a lock could not be had in time; what was applied before stays.
     """
     applied_now = []
-    files = [(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("[0-9]*.sql"))]  # noqa: ASYNC240
+    files = read_migrations(folder)
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
         await connection.execute("select pg_advisory_lock(%s)", (LOCK,))
         await _check_role(connection)
@@ -30,17 +73,92 @@ async def apply_migrations(conninfo: str, folder: Path = FOLDER) -> list[str]:
         )
         cursor = await connection.execute("select name, hash from schema_migrations")
         applied: dict[str, str] = dict(await cursor.fetchall())
-        for name, text in files:
-            digest = sha256(text.encode()).hexdigest()
-            if name in applied:
-                if applied[name] != digest:
-                    raise InvalidSettings(f"{name} was edited after it was applied", fix="Add a new migration.")
-                continue
-            async with connection.transaction():
-                await connection.execute(text.encode())
-                await connection.execute("insert into schema_migrations (name, hash) values (%s, %s)", (name, digest))
-            applied_now.append(name)
+        pending = pending_migrations(applied, files)
+        if applied:
+            await _refuse_beside_old_code(connection, pending)
+        for one in pending:
+            took = await _apply_patiently(connection, one, patience, report)
+            if applied:
+                report(f"schema: {one.name} applied in {took:.2f} s")
+            applied_now.append(one.name)
     return applied_now
+
+
+def pending_migrations(applied: Mapping[str, str], files: Iterable[MigrationFile]) -> list[MigrationFile]:
+    """Those that are not applied yet; `applied` are names with hashes.
+
+    Raises NewerState where others were applied, InvalidSettings where a file was edited since.
+    """
+    known = {one.name: one for one in files}
+    if unknown := sorted(applied.keys() - known.keys()):
+        what = f"{', '.join(unknown[-3:])} is applied, and this code ends with {max(known, default='none')}"
+        raise NewerState(
+            f"the state was written by newer code: {what}",
+            fix="Start the newer version again, or this one on a backup from before. Nothing was changed.",
+        )
+    for name, digest in applied.items():
+        if known[name].hash != digest:
+            raise InvalidSettings(f"{name} was edited after it was applied", fix="Add a new migration.")
+    return [one for one in known.values() if one.name not in applied]
+
+
+async def application_sessions(connection: Connection) -> int:
+    """Connections of the application to this database, a pooler's included."""
+    cursor = await connection.execute(
+        "select count(*)::int from pg_stat_activity a join pg_roles r on r.oid = a.usesysid"
+        " where a.datname = current_database() and a.pid <> pg_backend_pid() and not r.rolsuper"
+        " and exists (select from pg_roles g where g.rolname = %s and pg_has_role(r.oid, g.oid, 'usage'))",
+        (APPLICATION_ROLE,),
+    )
+    row = await cursor.fetchone()
+    return int(str(row[0])) if row else 0
+
+
+async def _refuse_beside_old_code(connection: Connection, pending: Iterable[MigrationFile]) -> None:
+    stopping = [one for one in pending if one.needs_stop]
+    if stopping and (sessions := await application_sessions(connection)):
+        one = stopping[0]
+        raise Conflict(
+            f"{one.name} needs the version from before stopped ({one.needs_stop[0]}); {sessions} connections of the"
+            " application are open",
+            fix="Run `aos down`, on each machine of a cluster, then `aos up`. Nothing was changed.",
+        )
+
+
+async def _apply_patiently(
+    connection: Connection, one: MigrationFile, patience: LockPatience, report: Callable[[str], None]
+) -> float:
+    """Apply one whole or not at all, and again while somebody holds what it needs; the seconds that it took at last."""
+    began = time.monotonic()
+    while True:
+        started = time.monotonic()
+        try:
+            async with connection.transaction():
+                await connection.execute(f"set local lock_timeout = {round(patience.wait_seconds * 1000)}")
+                await connection.execute(one.text.encode())
+                kept = "insert into schema_migrations (name, hash) values (%s, %s)"
+                await connection.execute(kept, (one.name, one.hash))
+            return time.monotonic() - started
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected) as error:
+            holders = await _open_transactions(connection)
+            if time.monotonic() - began > patience.give_up_seconds:
+                raise Unavailable(
+                    f"{one.name} could not lock what it changes within {patience.give_up_seconds:g} s; {holders}",
+                    fix="End those, or run `aos down`; then `aos up` goes on from here.",
+                ) from error
+            report(f"schema: {one.name} waits for a lock, so that nobody waits behind it; {holders}")
+            await asyncio.sleep(patience.pause_seconds)
+
+
+async def _open_transactions(connection: Connection) -> str:
+    """The oldest transactions that are open in this database, for an error's detail."""
+    cursor = await connection.execute(
+        "select pid, usename::text, state, extract(epoch from clock_timestamp() - xact_start)::int"
+        " from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        " and xact_start is not null and backend_type = 'client backend' order by xact_start limit 3"
+    )
+    found = [f"{pid} of {user} ({state}, {age} s)" for pid, user, state, age in await cursor.fetchall()]
+    return f"open transactions: {', '.join(found)}" if found else "no other transaction is open now"
 
 
 async def _check_role(connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:

@@ -1,0 +1,44 @@
+"""The major version of PostgreSQL that a data folder was written by, and that of the programs that would open it."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from cluster.basics.errors import Permanent, Unavailable
+
+
+class OtherPostgres(Permanent):
+    """The data was written by another major version of PostgreSQL."""
+
+    code = "other_postgres"
+
+
+def data_major(data: Path) -> int | None:
+    """Of a data folder; None where nobody has made one."""
+    path = data / "PG_VERSION"
+    return int(path.read_text(encoding="ascii").split(".")[0]) if path.exists() else None
+
+
+def programs_major(programs: Path) -> int:
+    """Of the server in a folder of programs. Raises Unavailable where it does not say."""
+    try:
+        told = subprocess.run(
+            [str(programs / "postgres"), "--version"], capture_output=True, text=True, timeout=30, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Unavailable(f"{programs}/postgres does not run: {error}", fix="Run `make install`.") from error
+    found = re.search(r"\) (\d+)", told)
+    if found is None:
+        raise Unavailable(f"{programs}/postgres does not say its version: {told.strip()}", fix="Run `make install`.")
+    return int(found[1])
+
+
+def refuse_other_major(data: Path, programs: Path) -> None:
+    """Raises OtherPostgres where the programs cannot open the data; nothing is written."""
+    wrote, opens = data_major(data), programs_major(programs)
+    if wrote is not None and wrote != opens:
+        raise OtherPostgres(
+            f"{data} was written by PostgreSQL {wrote}, and this version brings PostgreSQL {opens}",
+            fix=f"Start it with the version that wrote it and run `aos export` for each workspace, or pg_dump of"
+            f" PostgreSQL {wrote}; then begin with an empty AOS_STATE_DIR and import. Nothing was changed.",
+        )
