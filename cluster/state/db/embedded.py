@@ -37,6 +37,8 @@ max_connections = 200
 work_mem = 16MB
 maintenance_work_mem = 256MB
 max_wal_size = 2GB
+summarize_wal = on
+wal_summary_keep_time = '30d'
 random_page_cost = 1.1
 jit = off
 autovacuum_naptime = 10s
@@ -169,7 +171,7 @@ def redis_endpoint(settings: Settings) -> str:
 
 def _start_postgres(data: Path, section: PostgresSettings) -> None:
     if _find_postmaster(data) is None:
-        programs = _postgres_programs()
+        programs = postgres_programs()
         data.mkdir(mode=0o700, exist_ok=True)
         owner = owner_of(data)
         place, cwd = (str(data), Path("/")) if owner is None else (HERE, data)
@@ -214,7 +216,7 @@ def memory_limit(limits: Sequence[Path] = MEMORY_LIMITS) -> int:
     return min([psutil.virtual_memory().total, *(int(limit) for limit in said if limit.isdigit())])
 
 
-def _postgres_programs() -> Path:
+def postgres_programs() -> Path:
     """Folder of the package's `initdb` and `pg_ctl`; found without its import, which makes folders and a lock file."""
     spec = find_spec("pgserver")
     if spec is None or spec.origin is None:
