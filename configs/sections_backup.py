@@ -1,24 +1,21 @@
-"""Settings of backups: where they go, how often, and the passphrase that the vault's key is wrapped with."""
+"""Settings of backups: where they go, and the passphrase that files of secrets are wrapped with."""
 
 from pathlib import Path
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from configs.section import Section
 
 
 class BackupSettings(Section):
-    """Where backups and the write-ahead log go all the time; without `url` none are made by themselves.
+    """Where `aos backup` writes to and `aos restore` reads from, unless a command names another place.
 
-    `url`: an absolute folder, or `s3://bucket/prefix` with the endpoint and keys of `blobs`. `every_hours`: between two
-    backups that the supervisor makes, one full a week. `passphrase_file`: without it the files of secrets (vault, sign-in
-    and receipts) are left out, and have to be kept elsewhere. `ship_seconds`: between two looks for new log and new bytes.
+    `url`: an absolute folder, or `s3://bucket/prefix` with the endpoint and keys of `blobs`. `passphrase_file`: without
+    it the files of secrets (vault, sign-in and receipts) are left out, and have to be kept elsewhere.
     """
 
     url: str | None = None
-    every_hours: float = Field(24, gt=0)
     passphrase_file: Path | None = None
-    ship_seconds: float = Field(15, gt=0, le=60)
 
     @field_validator("url")
     @classmethod

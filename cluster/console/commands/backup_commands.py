@@ -33,7 +33,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would be.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Back up the database, the bytes of documents and, with AOS_BACKUP_PASSPHRASE_FILE, the keys. Run it on the server.
+    """Back up the database, the bytes of documents and, with AOS_BACKUP_PASSPHRASE_FILE, the keys; on the server.
 
     Without --full or --incremental: one full backup a week, increments between. Of an external Postgres everything but
     the database, whose backup is its operator's job. Exit 0 done, 1 failed; nothing half counts.
