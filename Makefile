@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help install install-runtime notices system demo up down doctor test test-unit lint \
+.PHONY: help install install-runtime notices lock sbom audit bundle system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
         packs bench bench-1m bench-gpu test-kill test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
@@ -12,6 +12,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
+LOCKS := configs/locks
 BEGAN := $(shell date +%s)
 
 help: ## list the targets
@@ -43,18 +44,27 @@ system:
 	$$as apt-get update -qq; \
 	DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$need libseccomp2 >/dev/null
 
-$(RUNTIME): pyproject.toml configs/constraints.txt
+# Everything but the project itself by SHA-256, nothing resolved anew and nothing built with tools from elsewhere. A torch
+# without NVIDIA's libraries that is there already stays, and they stay away.
+PIP := $(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation
+HASHED := $(PIP) --require-hashes
+
+$(RUNTIME): pyproject.toml $(LOCKS)/build.txt $(LOCKS)/runtime.txt $(LOCKS)/cuda.txt
 	@command -v $(PYTHON) >/dev/null || { \
 	  if $(DNF); then echo "$(PYTHON) is missing. Run: sudo dnf install -y python3.11 python3.11-pip (or set PYTHON=...)"; exit 1; fi; \
 	  echo "$(PYTHON) is missing. Run: sudo apt-get install -y python3.11 python3.11-venv (or set PYTHON=...)"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "The venv module is missing. Run: sudo apt-get install -y python3.11-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -e . -c configs/constraints.txt
+	@cuda="-r $(LOCKS)/cuda.txt"; [ -z "$$(find $(VENV)/lib -maxdepth 3 -name 'torch-*+cpu.dist-info')" ] || cuda=; \
+	echo "installing what configs/locks lists"; \
+	$(HASHED) -r $(LOCKS)/build.txt -r $(LOCKS)/runtime.txt $$cuda
+	$(PIP) -e .
+	@$(VENV)/bin/pip check --disable-pip-version-check
 	@touch $@
 
-$(STAMP): $(RUNTIME)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check -e '.[dev]' -c configs/constraints.txt
+$(STAMP): $(RUNTIME) $(LOCKS)/dev.txt
+	$(HASHED) -r $(LOCKS)/dev.txt
 	@touch $@
 
 demo: $(if $(BLOBS),install)
@@ -157,6 +167,18 @@ packs: install-runtime ## the .skill packages that ship, into build/packs
 
 notices: install-runtime ## third-party packages with their licences, into configs/third_party_notices.md
 	$(RUN) -m cluster.console.notices
+
+lock: install ## the SHA-256 of every pinned package's files, into configs/locks; after each change of a pin
+	$(RUN) -m cluster.console.supply.lock
+
+sbom: install ## CycloneDX 1.6 of what is installed, called and inside packages, into build/sbom.cdx.json
+	$(RUN) -m cluster.console.supply.sbom
+
+audit: install ## known vulnerabilities of the pinned packages. CI_OFFLINE=1: no answer is no failure
+	$(RUN) -m cluster.console.supply.audit_packages $(if $(filter 1,$(CI_OFFLINE)),--offline)
+
+bundle: install-runtime ## all that a machine without a network needs, into build/bundle. MODELS=FOLDER: more models
+	$(RUN) -m cluster.console.supply.bundle $(if $(MODELS),--models $(MODELS))
 
 lint: install ## ruff, types, import contracts
 	$(VENV)/bin/ruff check .

@@ -41,6 +41,7 @@ from cluster.console.commands.documents import (
     graph_command,
     ingest_command,
     language_commands,
+    move_commands,
     ocr_commands,
     path_commands,
     review_commands,
@@ -49,8 +50,9 @@ from cluster.console.commands.documents import (
 )
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
 from cluster.console.commands.identity import auth_commands
+from cluster.console.commands.machine import service_commands
 from cluster.console.login_tokens import CredentialsFile
-from configs.settings import InvalidConfiguration, load_settings
+from configs.settings import InvalidConfiguration, adopt_env_file, load_settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -65,6 +67,8 @@ app.command()(document_commands.ask)
 app.command()(why_command.why)
 app.command()(graph_command.graph)
 app.command()(export_command.export)
+app.command("import")(move_commands.import_workspace)
+app.command("merge")(move_commands.merge_workspace)
 app.command()(extract_command.extract)
 app.add_typer(document_commands.jobs, name="jobs")
 document_commands.documents.command("register-path")(path_commands.register_path)
@@ -103,6 +107,7 @@ app.add_typer(webhook_commands.webhooks, name="webhooks")
 app.add_typer(event_commands.events, name="events")
 app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
+app.add_typer(service_commands.service, name="service")
 
 
 @app.callback()
@@ -224,6 +229,7 @@ def doctor(
 def run_command(arguments: list[str]) -> int:
     """Run one command; an error is one line, its fix another, and exit code 1."""
     try:
+        adopt_env_file()  # before options are looked up in the environment
         app(arguments, standalone_mode=True)
     except SystemExit as ended:
         return int(ended.code or 0)

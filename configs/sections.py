@@ -276,10 +276,12 @@ class TelemetrySettings(Section):
 class WorkerSettings(Section):
     """Job claims of workers. `vain_claims`: so many in a row that settle nothing end a re-index with the reason.
 
-    `small_jobs` of the small lane run at once, each with a reader of its own, and give their place back after
-    `slice_seconds`. A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane,
-    where it keeps nobody waiting and has the limits of `read`; so does the costliest beyond `hurried_seconds` where all
-    of `small_jobs` are at work and another waits. What costs seconds gets half of the CPUs while others are read.
+    `small_jobs` of the small lane run at once (`auto`: by CPUs and free memory), each with a reader of its own, and
+    give their place back after `slice_seconds`; bulk jobs after `bulk_slice_seconds`, where another workspace waits.
+    Where more than `bulk_seconds` of work are left of a job, by what its pages have cost, it goes on in the bulk lane.
+    A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane, where it keeps
+    nobody waiting and has the limits of `read`; so does the costliest beyond `hurried_seconds` where all of
+    `small_jobs` are at work and another waits. What costs seconds gets half of the CPUs while others are read.
     """
 
     lease_seconds: float = Field(30, gt=0)
@@ -287,8 +289,10 @@ class WorkerSettings(Section):
     poll_seconds: float = Field(0.2, gt=0)
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
-    small_jobs: int = Field(4, ge=1, le=64)
-    slice_seconds: float = Field(5, gt=0)
+    small_jobs: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = "auto"
+    slice_seconds: float = Field(3, gt=0)
+    bulk_slice_seconds: float = Field(20, gt=0)
+    bulk_seconds: float = Field(30, gt=0)
     quick_seconds: float = Field(20, gt=0)
     hurried_seconds: float = Field(4, gt=0)
 

@@ -1,6 +1,8 @@
-"""The one reader of configuration: layered YAML, then system_settings rows, then the environment; frozen afterwards."""
+"""The one reader of configuration: layered YAML, then system_settings rows, then `.env` and the environment; frozen."""
 
+import io
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,12 +10,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import yaml
+from dotenv.parser import parse_stream
 from pydantic import ValidationError
 
 from configs.section import Section
 from configs.sections import Settings
 
 HERE = Path(__file__).parent
+ENV_FILE = HERE.parent / ".env"  # one place for every process: their working directories differ
 
 
 class InvalidConfiguration(Exception):
@@ -106,17 +110,18 @@ SPOKEN_NAMES: dict[str, str] = {
 
 # Switches of the program itself, not settings of a section.
 # AOS_RESTART changes when an application is to be restarted; nobody reads it, Ray Serve compares it. AOS_PYTHON is a
-# node's Python, for the shell that starts workers of bulk jobs behind everything else.
+# node's Python, for the shell that starts workers of bulk jobs behind everything else. AOS_ENV_FILE is read instead of
+# `.env`; empty: none is.
 PROGRAM_NAMES = frozenset(
-    {"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR", "AOS_RESTART", "AOS_PYTHON"}
+    {"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR", "AOS_RESTART", "AOS_PYTHON", "AOS_ENV_FILE"}
 )
 
 
 def load_settings(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Settings:
     """Read every layer once and return one immutable snapshot.
 
-    `environment`: that of the process unless given; tests pass their own. `rows`: those of `system_settings`, dotted
-    key to value; they beat YAML and lose to the environment.
+    `environment`: that of the process and what `.env` adds unless given; tests pass their own. `rows`: those of
+    `system_settings`, dotted key to value; they beat YAML and lose to the environment.
 
     Raises InvalidConfiguration: with a line for each unknown key, wrong type or known default secret.
     """
@@ -125,7 +130,7 @@ def load_settings(environment: Mapping[str, str] | None = None, rows: Mapping[st
 
 def read_layers(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> LayeredSettings:
     """As `load_settings`, and which layer each value comes from."""
-    env = os.environ if environment is None else environment
+    env = with_env_file(os.environ) if environment is None else environment
     profile = env.get("AOS_PROFILE", "dev")
     tree: dict[str, Any] = {}
     for path in _config_files(profile, env.get("AOS_CONFIG")):
@@ -146,6 +151,56 @@ def read_layers(environment: Mapping[str, str] | None = None, rows: Mapping[str,
         raise InvalidConfiguration("\n".join(_explain_errors(error)), keys) from None
     settings = settings.model_copy(update={"state_dir": settings.state_dir.expanduser().absolute()})
     return LayeredSettings(settings, sources)
+
+
+def adopt_env_file() -> None:
+    """Give this process, and what it starts, the names of `.env` that its environment lacks.
+
+    Raises InvalidConfiguration as `with_env_file`.
+    """
+    os.environ.update(with_env_file(os.environ))
+
+
+def env_file_path() -> Path | None:
+    """The file that is read: AOS_ENV_FILE, else `.env` beside configs/ where it is; None where none is."""
+    named = os.environ.get("AOS_ENV_FILE")
+    if named is None:
+        return ENV_FILE if ENV_FILE.exists() else None
+    return Path(named).absolute() if named else None
+
+
+def with_env_file(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment, and below it what the file adds that AOS_ENV_FILE names, else `.env` beside configs/.
+
+    Raises InvalidConfiguration: a file that was named is not there, cannot be read, has lines that are no `NAME=value`,
+    or holds secrets and is open to others.
+    """
+    named = environment.get("AOS_ENV_FILE")
+    path = ENV_FILE if named is None else Path(named)
+    if named == "" or (named is None and not path.exists()):
+        return dict(environment)
+    return _read_env_file(path) | dict(environment)
+
+
+def _read_env_file(path: Path) -> dict[str, str]:
+    try:
+        mode, text = path.stat().st_mode, path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise InvalidConfiguration(f"{path}: cannot be read: {error}; correct it, or AOS_ENV_FILE") from None
+    lines = list(parse_stream(io.StringIO(text)))
+    # The line itself is not repeated: it may hold a secret.
+    if wrong := [one.original.line for one in lines if one.error or (one.key is not None and one.value is None)]:
+        raise InvalidConfiguration("\n".join(f"{path}, line {line}: not NAME=value" for line in wrong))
+    found = {one.key: one.value for one in lines if one.key is not None and one.value is not None}
+    held = sorted(name for name, value in found.items() if value and _names_secret(name))
+    if held and stat.S_IMODE(mode) & 0o077:
+        raise InvalidConfiguration(f"{path}: holds {', '.join(held)} and is open to others; run: chmod 600 {path}")
+    return found
+
+
+def _names_secret(name: str) -> bool:
+    section, _, key = (SPOKEN_NAMES | _generic_names()).get(name, "").partition(".")
+    return name == "AOS_TOKEN" or (bool(key) and section_types()[section].is_secret(key))
 
 
 def _config_files(profile: str, extra: str | None) -> list[Path]:

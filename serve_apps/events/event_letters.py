@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
@@ -15,6 +15,7 @@ from configs.sections_events import EventStreamSettings
 DEAD: Final = ":dead"
 WAITING: Final = ":waiting"  # a hash of entries by id: since when each waits, and for what
 BATCH: Final = 100
+TRIMMED: Final = "trimmed before it was taken"
 MOST_TEXT: Final = 300  # characters of what others wrote, of each name
 NAMES: Final = ("event_id", "job_id", "document_key", "name", "user_id")
 MOST_FIELDS: Final = 1_000  # of an entry that is written again; a script cannot pass many more
@@ -25,6 +26,25 @@ _NOTE: Final = """
 if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) > 0 then
     redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
 end
+"""
+# A claim ends that an entry is pending which is not in the stream any more. Its letter is written in the same step:
+# else nobody knows of it where this process ends in between. A note that cannot be read ends no step half-way.
+_CLAIM: Final = """
+local claimed = redis.call('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], 'COUNT', 1)
+for _, id in ipairs(claimed[3] or {}) do
+    local why, kept = ARGV[5], redis.call('HGET', KEYS[3], id)
+    local fits, note = pcall(cjson.decode, kept or '')
+    if fits and type(note) == 'table' then why = why .. '; it waited: ' .. tostring(note.why) end
+    redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[6], '*', 'dead_id', id, 'dead_why', why)
+    redis.call('HDEL', KEYS[3], id)
+end
+return claimed
+"""
+# A claim of an entry that is not in the stream any more ends that it is pending, so it is looked for first.
+_PUT_BACK: Final = """
+if #redis.call('XRANGE', KEYS[1], ARGV[3], ARGV[3]) == 0 then return 0 end
+redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'RETRYCOUNT', ARGV[4], 'JUSTID')
+return 1
 """
 # Two who retry at once: who finds the letter writes it. It goes last, as a script that fails undoes nothing.
 _REVIVE: Final = """
@@ -41,6 +61,15 @@ class StreamEntry:
     id: bytes
     fields: Mapping[bytes, bytes]
     tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedEntry:
+    """What a search for entries that others had found: one, or none; ids of those that were trimmed; where to go on."""
+
+    entry: StreamEntry | None
+    trimmed: Sequence[bytes]
+    cursor: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +116,26 @@ class UploadedEventLetters:
             self._end(together, entry)
             await together.execute()
 
-    async def bury_trimmed(self, id_: bytes) -> None:
-        """Its entry went out of the stream while it was pending: what is left of it is why it waited."""
-        kept = await self._redis.hget(self._stream + WAITING, id_)
-        waited = "" if kept is None else f"; it waited: {json.loads(kept)['why']}"
-        await self.bury(StreamEntry(id_, {}, 0), f"trimmed before it was taken{waited}")
+    async def claim(self, consumer: str, idle_seconds: float, cursor: bytes) -> ClaimedEntry:
+        """The next entry after `cursor` that somebody had for so long; those that were trimmed become dead letters."""
+        keys = (self._stream, self._stream + DEAD, self._stream + WAITING)
+        search = (self._group, consumer, round(idle_seconds * 1000), cursor)
+        found: Any = await self._redis.eval(_CLAIM, len(keys), *keys, *search, TRIMMED, self._settings.dead_letters)
+        trimmed = found[2] if len(found) > 2 else []
+        for id_, said in found[1] or ():
+            fields = dict(zip(said[::2], said[1::2], strict=True)) if said else {}
+            pending: Any = await self._redis.xpending_range(self._stream, self._group, id_, id_, 1)
+            tries = pending[0]["times_delivered"] if pending else 1
+            return ClaimedEntry(StreamEntry(id_, fields, tries), trimmed, found[0])
+        return ClaimedEntry(None, trimmed, found[0])
+
+    async def put_back(self, consumer: str, entry: StreamEntry, why: str) -> bool:
+        """It waits, and this time does not count as tried; False where it was trimmed, and is a dead letter now."""
+        search = (self._group, consumer, entry.id, entry.tries - 1)
+        if await self._redis.eval(_PUT_BACK, 1, self._stream, *search):
+            return True
+        await self.bury(entry, f"{TRIMMED}; it waited: {why}")
+        return False
 
     def _end(self, together: Any, entry: StreamEntry) -> None:
         together.xack(self._stream, self._group, entry.id)

@@ -117,8 +117,8 @@ class UploadedEventStream:
     async def _put_off(self, entry: StreamEntry, error: AosError) -> None:
         """Something is away, full or used up: the event is not at fault, and not counted."""
         _log.warning("event %s waits: %s", entry.id.decode(), error)
-        await self._redis.xclaim(*self._names, self._consumer, 0, [entry.id], retrycount=entry.tries - 1)
-        await self.letters.waits_since(entry, error.code, _why(error))
+        if await self.letters.put_back(self._consumer, entry, _why(error)):
+            await self.letters.waits_since(entry, error.code, _why(error))
 
     async def _wait_for_room(self, entry: StreamEntry, error: OverQuota) -> bool:
         """Somebody may delete documents or raise the quota; after a day of waiting its attempts are counted."""
@@ -127,7 +127,7 @@ class UploadedEventStream:
             await self._note_or_bury(entry, error, "over_quota")
             return True
         _log.warning("event %s waits for room: %s", entry.id.decode(), error)
-        await self._redis.xclaim(*self._names, self._consumer, 0, [entry.id], retrycount=entry.tries - 1)
+        await self.letters.put_back(self._consumer, entry, _why(error))
         return False
 
     async def _note_or_bury(self, entry: StreamEntry, error: AosError, cause: str | None = None) -> None:
@@ -159,19 +159,13 @@ class UploadedEventStream:
 
     async def _claimed_entry(self) -> StreamEntry | None:
         """The next one from where the last search ended: what waits again and again is not the only one to be tried."""
-        stream, group = self._names
-        idle = round(self._settings.retry_seconds * 1000)
         for _ in range(SCANS):
-            claimed: Any = await self._redis.xautoclaim(stream, group, self._consumer, idle, self._cursor, count=1)
-            self._cursor = claimed[0]
-            for id_ in claimed[2] if len(claimed) > 2 else ():
-                await self.letters.bury_trimmed(id_)
+            found = await self.letters.claim(self._consumer, self._settings.retry_seconds, self._cursor)
+            self._cursor = found.cursor
+            for id_ in found.trimmed:
                 _log.warning("event %s is a dead letter: it was trimmed before it was taken", id_.decode())
-            if claimed[1]:
-                ((id_, fields),) = claimed[1]
-                pending: Any = await self._redis.xpending_range(stream, group, id_, id_, 1)
-                tries = pending[0]["times_delivered"] if pending else 1
-                return StreamEntry(id_, fields or {}, tries)
+            if found.entry is not None:
+                return found.entry
             if self._cursor == _START:
                 break
         return None

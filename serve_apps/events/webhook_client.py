@@ -3,11 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from cluster.basics.addresses import Resolve
 from cluster.basics.errors import AosError, Forbidden, Invalid
+from cluster.basics.retry_after import asked_seconds
 from cluster.state.webhooks.deliveries import Attempt, OutgoingEvent
 from cluster.state.webhooks.message_signature import signed_headers
 from configs.sections_events import WebhookSettings
@@ -81,26 +81,10 @@ def message_body(event: OutgoingEvent) -> bytes:
     return json.dumps(message, separators=(",", ":"), sort_keys=True).encode()
 
 
-def retry_after(text: str, now: datetime) -> float:
-    """The seconds that a Retry-After header asks for, by a number or a date (RFC 9110, 10.2.3); 0.0 where it has none.
-
-    Whoever waits bounds them.
-    """
-    text = text.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):  # the latter of a year or a zone that no clock has
-        return 0.0
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # `-0000` says only that no zone is known
-    return max(0.0, (moment - now).total_seconds())
-
-
 def _judge(event: OutgoingEvent, reply: HttpReply, now: datetime) -> Attempt:
     if reply.unread and "location" in reply.headers:  # the client reports a 303 as done: here it is a redirect
         return Attempt(event, "redirected: the receiver answers with a redirect", 303)
     if 200 <= reply.status < 300:
         return Attempt(event, status=reply.status)
-    wait = retry_after(reply.headers.get("retry-after", ""), now)
+    wait = asked_seconds(reply.headers.get("retry-after"), now) or 0.0  # whoever waits bounds it
     return Attempt(event, f"the receiver answers {reply.status}", reply.status, wait)

@@ -13,7 +13,8 @@ from serve_apps.retrieval.cache.cache_scope import registry_of
 
 REDIS_SECONDS: Final = 10.0
 _LRU: Final = "aos:memory:lru"
-_OF_WORKSPACES: Final = ("aos:memory:", "aos:vectors:", "rag_cache:")
+_OF_WORKSPACES: Final = ("aos:memory:", "aos:vectors:", "aos:folders:", "rag_cache:")
+_KINDS: Final = ("memory", "vectors", "folders")
 _PATTERNS: Final = ("aos:*", "rag_cache:*")
 
 
@@ -24,11 +25,12 @@ class RedisPlaces:
         self._redis = redis
 
     async def forget(self, tenant: str, workspace: str) -> int:
-        """Delete what is remembered of a workspace: messages at hand, vectors, searches and answers. How many keys."""
+        """Delete what is remembered of a workspace: messages, vectors, folders, searches, answers. How many keys."""
 
         async def forget(redis: Redis) -> int:
             home = f"aos:memory:{tenant}:{workspace}:"
-            went = await _unlink_keys(redis, f"{home}*", f"aos:vectors:{tenant}:{workspace}*")
+            others = (f"aos:{kind}:{tenant}:{workspace}*" for kind in ("vectors", "folders"))
+            went = await _unlink_keys(redis, f"{home}*", *others)
             places: Any = await redis.smembers(registry_of(workspace))
             for place in places:
                 went += await _unlink_keys(redis, f"{_text(place)}*")
@@ -47,7 +49,7 @@ class RedisPlaces:
 
     async def find(self, finder: MarkFinder, marks: ErasureMarks, homes: Sequence[Scope]) -> int:
         """How many keys of some workspaces, or that all share, have a mark, in their name or in what they hold."""
-        own = [f"aos:{kind}:{home.tenant}:{home.workspace}" for home in homes for kind in ("memory", "vectors")]
+        own = [f"aos:{kind}:{home.tenant}:{home.workspace}" for home in homes for kind in _KINDS]
 
         async def find(redis: Redis) -> int:
             found, places = 0, [registry_of(home.workspace) for home in homes]

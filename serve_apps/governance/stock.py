@@ -161,6 +161,7 @@ STOCK: Final = MappingProxyType(
             Holding.NEITHER,
             *("generations", "event_streams", "schema_migrations", "index_faults", "keyword_index_made"),
             *("lane_workers", "settings_version", "spend", "tenant_pages", "tenant_turns", "vision_pages"),
+            "workspace_turns",
             *("job_progress", "retention_turns", "audit_cursors", "classification_turns"),
             "freed_blobs",  # keys of files that nobody has any more
             "provider_logouts",  # what a provider calls sessions and people, for an hour
@@ -192,6 +193,9 @@ OUTSIDE: Final = (
     OutsidePlace("redis aos:memory:<tenant>:<workspace>:<session>", "forgotten for the workspace"),
     OutsidePlace("redis aos:memory:lru", "names of sessions, an hour or so; a person's are taken out"),
     OutsidePlace("redis aos:vectors:<tenant>:<workspace>:*", "forgotten for the workspace"),
+    OutsidePlace(
+        "redis aos:folders:<tenant>:<workspace>:*", "names of folders, five minutes; forgotten for the workspace"
+    ),
     OutsidePlace("redis rag_cache:*", "forgotten for the workspace"),
     OutsidePlace("redis aos:limits:*", "counts by ids of accounts and keys, a minute or so"),
     OutsidePlace("redis aos:login:*", "hashes of e-mail addresses; a person's are taken out"),
@@ -211,6 +215,10 @@ OUTSIDE: Final = (
     OutsidePlace(
         "folder blobs/<tenant>/<workspace>, or those keys of the bucket (AOS_BLOBS_URL)",
         "uploads, members and staging copies with the erased bytes",
+    ),
+    OutsidePlace(
+        "folder of an exported workspace (`aos export WORKSPACE --to FOLDER`)",
+        "a copy that was taken: nothing is taken out; whoever keeps it deletes it, or exports into it again",
     ),
     OutsidePlace("folder blobs/uploads/<tenant>/<workspace>, or those keys", "parts of uploads; they go when it ends"),
     OutsidePlace(

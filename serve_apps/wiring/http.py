@@ -144,7 +144,7 @@ def _storage_parts(settings: Settings, base: Container) -> dict[str, Any]:
     return {
         "blobs": open_blobs(settings, room),
         "part_store": open_parts(settings, room),
-        "sources": SourceParts.over(base.database, opener),
+        "sources": SourceParts.over(base.database, opener, base.redis),
     }
 
 

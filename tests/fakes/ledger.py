@@ -31,6 +31,7 @@ from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.ingest.ingestion import IngestionRunner
+from pipelines.documents.ingest.job_cost import JobCosts
 from pipelines.documents.ingest.job_plan import INDEX
 from pipelines.documents.ingest.stages import HereStages, JobStages
 from pipelines.documents.ingest.vision_step import VisionStep
@@ -103,6 +104,7 @@ class Bench:
     crowd: CrowdWatch | None = None
     vision: VisionStep | None = None
     sync: SourceSync | None = None
+    bulk_seconds: float = 30
 
     @property
     def switchover(self) -> IndexSwitchover:
@@ -140,6 +142,7 @@ class Bench:
             crowd=self.crowd,
             vision=self.vision,
             sync=self.sync,
+            costs=JobCosts(self.database, self.bulk_seconds),
         )
 
     async def recipe(self, anew: bool = False) -> IndexRecipe:

@@ -41,12 +41,17 @@ class Lie:
 
 
 class FakeNextcloud:
-    """Nodes by path. `asked` records (method, path, Authorization); `lie` may give another answer."""
+    """Nodes by path; `lie` may give another answer.
+
+    `asked` records (method, path, Authorization); `hosts` the names that were asked for; `lines` the clients' ports.
+    """
 
     def __init__(self) -> None:
         self._numbers = count(1)
         self.nodes: dict[str, Node] = {"": Node(0, 0)}
         self.asked: list[tuple[str, str, str | None]] = []
+        self.hosts: set[str] = set()
+        self.lines: set[int] = set()
         self.lie: Callable[[str, str], Lie | None] = lambda method, path: None
         self.login = f"Basic {b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"
         self.url = ""
@@ -149,6 +154,8 @@ def _handler(cloud: FakeNextcloud) -> type[BaseHTTPRequestHandler]:
             self.rfile.read(int(self.headers.get("content-length", 0)))
             raw = self.path if self.path.startswith(ROOT) else "/elsewhere"
             path = unquote(raw.removeprefix(ROOT)).strip("/")
+            cloud.hosts.add(self.headers.get("Host", ""))
+            cloud.lines.add(self.client_address[1])
             answer = cloud.answer(self.command, path, dict(self.headers))
             self.send_response(answer.status)
             for name, value in answer.headers.items():

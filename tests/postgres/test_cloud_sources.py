@@ -69,6 +69,7 @@ def reader_of(kind: str, ann: str) -> str:
 async def test_a_cloud_of_200_is_read_once_and_then_only_what_changed(
     sources: SyncBench, ledger: Bench, scope: Scope, drive: CloudDrive, ann: str, kind: str
 ) -> None:
+    """CS-01, CS-07: also by their own APIs, without anybody between; what is unmodified is not read."""
     fill(drive, ann)
     drive.put("lock", b"A program's own.", name="~$lock.docx")
     source = await added(sources, ledger, scope, drive, kind)

@@ -150,11 +150,12 @@ async def test_what_redis_remembers_of_a_workspace_is_forgotten(endpoints: Any, 
     for workspace in (gone, kept):
         await redis.set(f"aos:memory:{tenant}:{workspace}:s1", "said")
         await redis.set(f"aos:vectors:{tenant}:{workspace}:x", "vector")
+        await redis.set(f"aos:folders:{tenant}:{workspace}:x", "[]")
         await redis.sadd(registry_of(workspace), f"rag_cache:-:{workspace}")  # type: ignore[misc]
         await redis.set(f"rag_cache:-:{workspace}:entry", "answer")
     await DataEraser(Database(app_dsn), FolderBlobs(tmp_path), redis).forget(tenant, gone)
     names = [key.decode() async for key in redis.scan_iter(match="*")]
-    assert not [name for name in names if gone in name] and len([name for name in names if kept in name]) == 4
+    assert not [name for name in names if gone in name] and len([name for name in names if kept in name]) == 5
     await redis.aclose()
 
 

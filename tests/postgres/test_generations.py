@@ -655,3 +655,26 @@ async def test_a_build_that_drops_chunks_which_readers_share_counts_as_a_change_
             assert await generations.write(tx, scope, indexed, WriteTarget(built, row["chunker"]), building=True)
     assert numbers[1] == numbers[0] + 1, "its chunks are gone"
     assert numbers[2] == numbers[1], "there was nothing more to drop"
+
+
+async def test_jobs_that_begin_at_once_in_a_new_workspace_open_one_index(
+    ledger: Bench, scope: Scope, admin_dsn: str
+) -> None:
+    """All wait for the workspace; the first opens the index, and the others find what it was made with."""
+    recipe = await ledger.recipe()
+    async with await psycopg.AsyncConnection.connect(admin_dsn) as admin:
+        await admin.execute("select from workspaces where id = %s for update", [scope.workspace])
+        begun = [asyncio.create_task(ledger.generations.target(scope, recipe)) for _ in range(3)]
+        async with asyncio.timeout(10):
+            while await lock_waits(admin) < len(begun):  # noqa: ASYNC110 -- of other connections
+                await asyncio.sleep(0.02)
+    targets = await asyncio.gather(*begun)
+    assert len(set(targets)) == 1
+
+
+async def lock_waits(admin: psycopg.AsyncConnection[Any]) -> int:
+    """Connections to this database that wait for a lock."""
+    await admin.execute("select pg_stat_clear_snapshot()")
+    waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    row = await (await admin.execute(waits)).fetchone()
+    return 0 if row is None else int(row[0])

@@ -52,6 +52,7 @@ async def sync(client: httpx.AsyncClient, worker: Bench, source: str, **params: 
 async def test_a_source_is_added_tried_synchronised_and_removed(
     api: Api, admin: httpx.AsyncClient, operator: httpx.AsyncClient, office: Office, worker: Bench, place: Path
 ) -> None:
+    """CS-07, CS-08: listed, connected, tested, synchronised with counts, and removed."""
     source = await add(admin, readers=[f"user:{office.emails[Role.VIEWER]}"])
     tried = (await operator.post(f"/api/sources/{source}/test")).json()
     assert tried == {"ok": True, "paths": [f"{n}.txt" for n in range(5)], "more": False, "faults": []}
@@ -126,6 +127,7 @@ async def test_a_person_who_is_erased_is_no_reader_of_a_source_any_more(
 async def test_gw_19_older_clients_find_sources_as_a_cloud_sync(
     admin: httpx.AsyncClient, operator: httpx.AsyncClient, worker: Bench, place: Path
 ) -> None:
+    """GW-19: folders, files, jobs and sync."""
     source = await add(admin)
     folders = (await operator.get("/api/cloud-sync/folders")).json()
     assert [one["id"] for one in folders["items"]] == [source]

@@ -50,7 +50,9 @@ async def test_no_worker_behind_and_next(ledger: Bench, scope: Scope, admin_dsn:
     await ledger.jobs.seen("w", JobLane.BULK, None)
     await ledger.jobs.seen("w2", JobLane.SMALL, None)
     assert await why(ledger, scope, first) == []
-    assert await why(ledger, scope, third) == [("behind", "2 jobs of yours come first; 0 at work")]
+    assert await why(ledger, scope, third) == [
+        ("behind", f"2 jobs of yours come first, job {second} just before it; 0 at work")
+    ]
     claimed = await ledger.claim()
     assert claimed.lease.job == first
     assert await why(ledger, scope, first) == []

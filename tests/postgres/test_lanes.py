@@ -5,7 +5,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,17 @@ from pipelines.documents.ingest.stages import HereStages
 from pipelines.documents.sources.sniff import Kind
 from tests.fakes.ledger import Bench, new_workspace
 from tests.fakes.reading import FormFeedReader
+from tests.postgres.test_job_waits import until
 
-SLICES = WorkerSettings(lease_seconds=5, heartbeat_seconds=0.2, poll_seconds=0.02, slice_seconds=0.3)
+SLICES = WorkerSettings(
+    lease_seconds=5, heartbeat_seconds=0.1, poll_seconds=0.02, slice_seconds=0.3, bulk_slice_seconds=0.3
+)
 
 
 @dataclass
 class Sluggish(FormFeedReader):
-    """Needs a while for each page of `long.txt`; what says STUCK overruns its limit unless the reader is `patient`."""
+    """Needs a while for each page of `long.txt` and `scan.txt`, whose pages say that they have cost seconds; what says
+    STUCK overruns its limit unless the reader is `patient`."""
 
     patient: bool = False
     surveys: Counter[str] = field(default_factory=Counter)
@@ -41,8 +45,10 @@ class Sluggish(FormFeedReader):
 
     def read(self, path: Path, kind: Kind, numbers: Sequence[int], **text: str | None) -> Iterator[Page]:
         for page in super().read(path, kind, numbers, **text):
-            if path.name == "long.txt":
+            if path.name in ("long.txt", "scan.txt"):
                 time.sleep(0.12)
+            if path.name == "scan.txt":
+                page = replace(page, ms=1500)
             stuck = "STUCK PAGE" in page.text and not self.patient
             failure = Failure("read", FailureReason.TIMEOUT, "no result within 20 s of CPU") if stuck else None
             yield Page(page.number, "", failure=failure) if failure else page
@@ -246,3 +252,70 @@ async def test_after_a_stall_bulk_goes_on_where_it_has_its_floor(ledger: Bench, 
     await worker.once(JobLane.BULK)
     assert (await shown(ledger, scope, job))["state"] == "completed"
     assert (held.readings.total(), ledger.reader.readings.total()) == (30, 0)
+
+
+async def test_a_scan_moves_to_bulk_by_what_its_pages_cost_and_a_longer_text_does_not(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """What the scan costs shows in its first slice, and none of its pages is read again."""
+    ledger.reader = Sluggish()
+    text = await upload(ledger, scope, tmp_path / "in", "text.txt", [f"page {n}" for n in range(60)])
+    await until_ended(ledger, [(scope, text)], (shift(ledger), JobLane.SMALL))
+    assert (await shown(ledger, scope, text))["lane"] == "small"
+    scan = await upload(ledger, scope, tmp_path / "in", "scan.txt", [f"sheet {n}" for n in range(30)])
+    for _ in range(3):
+        await shift(ledger).once(JobLane.SMALL)
+    row = await shown(ledger, scope, scan)
+    assert (row["state"], row["lane"]) == ("queued", "bulk") and 3 <= row["progress"]["read"]["done"] < 10
+    (moved,) = [e["payload"] for e in await ledger.desk.events_after(scope, scan, 0) if e["type"] == "moved"]
+    assert moved["lane"] == "bulk" and "more than 30 s" in moved["why"]
+    await until_ended(ledger, [(scope, scan)], (shift(ledger), JobLane.BULK))
+    assert {ledger.reader.readings["scan.txt", n] for n in range(1, 31)} == {1}
+
+
+async def test_uploads_are_read_here_whatever_their_size(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    """A Dataset's actors would begin anew with each slice."""
+    cluster = Pool(FormFeedReader(), ledger.indexer())
+    ledger.read = ledger.read.model_copy(update={"small_pages": 4})
+    runner = ledger.runner()
+    runner._bulk = cluster
+    cluster.stalls = 99
+    job = await upload(ledger, scope, tmp_path / "in", "text.txt", [f"page {n}" for n in range(50)])
+    worker = JobLoop(ledger.jobs, runner, ledger.recipe, SLICES, "w")
+    await until_ended(ledger, [(scope, job)], (worker, JobLane.SMALL))
+    assert (await shown(ledger, scope, job))["state"] == "completed"
+
+
+async def test_bulk_gives_its_place_to_another_tenant_within_its_slice_and_to_nobody_else(
+    ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
+) -> None:
+    ledger.reader = Sluggish()
+    other = await new_workspace(admin_dsn)
+    write(tmp_path / "a", "long.txt", [f"page {n}" for n in range(12)])
+    write(tmp_path / "b", "b.txt", ["quick"])
+    mine = await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "a"), "agent_id": None})
+    theirs = await ledger.enqueue(other, "scan", {"root": str(tmp_path / "b"), "agent_id": None})
+    worker = shift(ledger)
+    assert await worker.once(JobLane.BULK)
+    row = await shown(ledger, scope, mine)
+    assert row["state"] == "queued" and 1 <= row["progress"]["read"]["done"] < 12
+    assert await worker.once(JobLane.BULK)
+    assert (await shown(ledger, other, theirs))["state"] == "completed"
+    assert await worker.once(JobLane.BULK)
+    assert (await shown(ledger, scope, mine))["state"] == "completed", "nobody waits any more"
+    assert {ledger.reader.readings["long.txt", n] for n in range(1, 13)} == {1}
+
+
+async def test_one_loop_goes_on_while_memory_keeps_the_others_from_beginning(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    short = "memory_short: 95% of the memory is in use"
+    first = shift(ledger)
+    kept = JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, SLICES, "w2", kept=lambda: short)
+    working = asyncio.create_task(kept.work(JobLane.SMALL))
+    job = await upload(ledger, scope, tmp_path / "in", "a.txt", ["one"])
+    assert await until(ledger, scope, job, "memory_short") == "95% of the memory is in use"
+    assert await first.once(JobLane.SMALL)
+    assert (await shown(ledger, scope, job))["state"] == "completed"
+    kept.stop()
+    await working

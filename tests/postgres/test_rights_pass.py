@@ -1,5 +1,6 @@
 """Rights passes: what a source withdraws or removes while a long sync reads it holds at once, and stays so."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,7 +11,7 @@ import pytest
 from cluster.basics.errors import Conflict
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Transaction
-from cluster.state.work.jobs import JobId, JobLane
+from cluster.state.work.jobs import ClaimedJob, JobId, JobLane
 from pipelines.documents.sources.source_port import ItemRights, SourceItem
 from pipelines.documents.sync.rights_pass import UnreadItem
 from pipelines.documents.sync.source_clock import SourceClock
@@ -62,7 +63,7 @@ async def seen_by(sources: SyncBench, who: ItemRights) -> list[str]:
     return sorted(name.removesuffix(".txt") for name in await sources.documents(f"user:{who.users[0]}"))
 
 
-async def fill(sources: SyncBench, shelf: Shelf, rights: ItemRights, **more: object) -> str:
+async def fill(sources: SyncBench, shelf: Shelf, rights: ItemRights | None, **more: object) -> str:
     """A source whose first sync is over."""
     source = await sources.add(**more)
     for name in ITEMS:
@@ -87,6 +88,29 @@ async def run_pass(sources: SyncBench, source: str) -> JobId:
     asked = await sources.start(source)
     assert await sources.ledger.run(JobLane.SYNC) == asked
     return asked
+
+
+async def plan_pass(sources: SyncBench, source: str) -> ClaimedJob:
+    """A pass that has listed, and has written nothing yet."""
+    ledger = sources.ledger
+    await sources.start(source)
+    job = await ledger.claim("passes", JobLane.SYNC)
+    assert ledger.sync is not None
+    found = await ledger.sync.plan(job)
+    assert found is not None
+    async with ledger.jobs.writing(job.lease) as tx:
+        await ledger.jobs.planned(tx, job.lease, found)
+    return job
+
+
+async def cancel_planned(job: ClaimedJob, sources: SyncBench) -> JobId:
+    """Such a pass is cancelled, and the sync beside it goes on to its end."""
+    ledger = sources.ledger
+    await ledger.jobs.release(job.lease)
+    async with ledger.database.transaction(sources.scope) as tx:
+        await ledger.desk.cancel(tx, sources.scope, job.lease.job)
+    await ledger.run(JobLane.SMALL)
+    return job.lease.job
 
 
 async def settle(sources: SyncBench) -> int:
@@ -203,13 +227,7 @@ async def test_what_is_taken_between_a_pass_listing_and_its_writing_follows_the_
         shelf.drop("n")
     else:
         shelf.change("n", rights=EVE)
-    await guarded.start(source)
-    job = await ledger.claim("passes", JobLane.SYNC)
-    assert ledger.sync is not None
-    found = await ledger.sync.plan(job)
-    assert found is not None
-    async with ledger.jobs.writing(job.lease) as tx:
-        await ledger.jobs.planned(tx, job.lease, found)
+    job = await plan_pass(guarded, source)
     shelf.bytes["n"] = text
     await ledger.run(JobLane.SMALL)
     assert "n" in await seen_by(guarded, ann), "the pass has written nothing yet"
@@ -330,17 +348,7 @@ async def test_a_pass_that_is_resumed_after_a_whole_sync_changes_nothing(
     shelf.put("n", "Text of n.", rights=ann)
     await list_only(guarded, source)
     shelf.change("a", rights=EVE)
-    old = await guarded.start(source)
-    job = await ledger.claim("passes", JobLane.SYNC)
-    assert ledger.sync is not None
-    found = await ledger.sync.plan(job)
-    assert found is not None
-    async with ledger.jobs.writing(job.lease) as tx:
-        await ledger.jobs.planned(tx, job.lease, found)
-    await ledger.jobs.release(job.lease)
-    async with ledger.database.transaction(scope) as tx:
-        await ledger.desk.cancel(tx, scope, old)
-    await ledger.run(JobLane.SMALL)
+    old = await cancel_planned(await plan_pass(guarded, source), guarded)
     shelf.change("a", rights=ann)
     await guarded.sync(source)
     async with ledger.database.transaction(scope) as tx:
@@ -358,17 +366,7 @@ async def test_a_pass_of_a_source_that_is_gone_ends(
     shelf.put("n", "Text of n.")
     await list_only(sources, source)
     shelf.drop("a")
-    old = await sources.start(source)
-    job = await ledger.claim("passes", JobLane.SYNC)
-    assert ledger.sync is not None
-    found = await ledger.sync.plan(job)
-    assert found is not None
-    async with ledger.jobs.writing(job.lease) as tx:
-        await ledger.jobs.planned(tx, job.lease, found)
-    await ledger.jobs.release(job.lease)
-    async with ledger.database.transaction(scope) as tx:
-        await ledger.desk.cancel(tx, scope, old)
-    await ledger.run(JobLane.SMALL)
+    old = await cancel_planned(await plan_pass(sources, source), sources)
     shelf.put("a", "Text of a.")
     await settle(sources)
     async with ledger.database.transaction(scope) as tx:
@@ -592,3 +590,28 @@ async def test_a_long_sync_shows_nothing_new_of_a_source_that_is_hidden_since_it
     await guarded.sync(source)
     await settle(guarded)
     assert "n" in await seen_by(guarded, ann), "and the next sync shows it"
+
+
+class SlowDocuments(SyncedDocuments):
+    """Both jobs have the source's row, as far as both can, before either changes it."""
+
+    async def hold_current(self, *asked: Any) -> bool:
+        held = await super().hold_current(*asked)
+        await asyncio.sleep(0.3)
+        return held
+
+
+@pytest.mark.parametrize("shelf", ["all"], indirect=True)
+async def test_a_sync_and_its_pass_close_at_once_and_neither_is_held_up(
+    guarded: SyncBench, ledger: Bench, shelf: LongShelf, ann: ItemRights
+) -> None:
+    source = await fill(guarded, shelf, ann)
+    shelf.put("n", "Text of n.", rights=ann)
+    await list_only(guarded, source)
+    jobs = [await plan_pass(guarded, source), await ledger.claim("reads", JobLane.SMALL)]
+    before, sync = (await guarded.show(source))["last_success_at"], ledger.sync
+    assert sync is not None
+    sync._documents = SlowDocuments(ledger.database)
+    payloads = [(await ledger.jobs.reload(job)).payload for job in jobs]
+    await asyncio.gather(*(sync.close(job.lease, payload) for job, payload in zip(jobs, payloads, strict=True)))
+    assert (await guarded.show(source))["last_success_at"] > before

@@ -112,7 +112,7 @@ def as_owner(admin: psycopg.Connection[Any], scope: Scope, name: str, given: dic
 async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexes(
     admin: psycopg.Connection[Any], pool: Database
 ) -> None:
-    """VS-01: beside a tenant with 4,000 chunks, one with 10 gets k results from each leg."""
+    """VS-01, VS-04 (pgvector, X-32): beside a tenant with 4,000 chunks, one with 10 gets k results from each leg."""
     big, small = corpus.open_home(admin, "big"), corpus.open_home(admin, "small")
     generation = corpus.open_generation(admin, big, small)
     corpus.load(admin, big, generation, shelf(400, "big"))

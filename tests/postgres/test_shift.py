@@ -244,11 +244,14 @@ async def test_a_cancelled_job_stops_between_pages(ledger: Bench, scope: Scope, 
 
 async def test_in_01_a_large_upload_moves_to_the_bulk_lane(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     """IN-01: small uploads are served before bulk, and a large one does not block them."""
+    ledger.bulk_seconds = 2
     folder = Path(files(tmp_path, 60))
     payload = {"files": [{"origin": "upload:f.txt", "filename": "f.txt", "location": f"file:{folder / 'f.txt'}"}]}
     job = await ledger.enqueue(scope, "upload", payload, JobLane.SMALL)
     await shift(ledger).once(JobLane.SMALL)
     assert (await ledger.desk.show(scope, job))["lane"] == "bulk"
+    (moved,) = [one["payload"] for one in await ledger.desk.events_after(scope, job, 0) if one["type"] == "moved"]
+    assert moved == {"lane": "bulk", "why": "about 3 s of work are left (60 pages), more than 2 s"}
     await shift(ledger).once(JobLane.BULK)
     assert (await ledger.desk.show(scope, job))["state"] == "completed"
 

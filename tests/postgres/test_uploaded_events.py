@@ -23,8 +23,9 @@ from serve_apps.events.event_stream import UploadedEventStream
 from serve_apps.events.uploaded_event import DocumentUploaded, TakenEvent
 from tests.fakes import valkey
 from tests.fakes.http import Api, Office, make_parts, open_office, serve
+from tests.fakes.reading import WorkerKilled
 from tests.fakes.uploads_stream import STREAM, UploadStream
-from tests.fakes.valkey import Valkey
+from tests.fakes.valkey import CutRedis, Valkey
 
 Record = Callable[[str, object], None]
 TEXT = b"Minutes of the harbour board, third of May."
@@ -503,6 +504,49 @@ async def test_an_event_that_is_trimmed_while_it_waits_is_a_dead_letter(stream: 
     assert letter["dead_why"].startswith("trimmed before it was taken") and "all of the 10 pages" in letter["dead_why"]
     assert await consumer.letters.counts() == (0, 1)
     assert await consumer.letters.retry() == 0 and len(await stream.dead()) == 1, "nothing is left to try"
+
+
+class Trimming:
+    """Room is used up, and the stream is trimmed before the consumer can say that its event waits."""
+
+    def __init__(self, stream: UploadStream) -> None:
+        self._stream = stream
+
+    async def take(self, member: WorkspaceMember, event: DocumentUploaded) -> TakenEvent:
+        await self._stream.redis.xtrim(STREAM, maxlen=0, approximate=False)
+        raise DiskFull("the disk is full")
+
+
+@pytest.mark.parametrize("trimmed", ["while it waits", "while it is taken"])
+async def test_a_consumer_that_is_killed_at_any_command_loses_no_letter_of_an_event_that_was_trimmed(
+    stream: UploadStream, store: Database, trimmed: str
+) -> None:
+    waits = trimmed == "while it waits"
+    intake: Any = NoPagesLeft() if waits else Trimming(stream)
+    settings = EventStreamSettings(**{**stream.settings, "retry_seconds": 0.01})
+    killed, at = True, 0
+    while killed:
+        killed, at = False, at + 1
+        await stream.redis.flushall()
+        await stream.send(job_id="j", document_key="in/a")
+        if waits:
+            await UploadedEventStream(stream.redis, intake, IdentityStore(store), settings, consumer="one").step()
+            await stream.redis.xtrim(STREAM, maxlen=0, approximate=False)
+            await asyncio.sleep(0.02)
+        async with CutRedis.from_url(stream.url) as cut:
+            cut.at = at
+            consumer = UploadedEventStream(cut, intake, IdentityStore(store), settings, consumer="killed")
+            try:
+                await consumer.step()
+            except WorkerKilled:
+                killed = True
+        await asyncio.sleep(0.02)
+        consumer = UploadedEventStream(stream.redis, intake, IdentityStore(store), settings, consumer="next")
+        await consumer.step()
+        (letter,) = await stream.dead()
+        assert letter["dead_why"].startswith("trimmed before it was taken"), f"killed after command {at}"
+        assert await consumer.letters.counts() == (0, 1) and await stream.waiting() == 0
+    assert at > 2 and ("event" in letter) is not waits, "what is known of it is kept"
 
 
 async def test_a_slow_consumer_writes_no_note_of_what_another_has_ended(stream: UploadStream, store: Database) -> None:

@@ -13,11 +13,13 @@ from packaging.utils import canonicalize_name
 from cluster.console.notices import (
     FILE,
     ROOT,
+    collect_libraries,
     collect_notices,
     direct_requirements,
     render_notices,
     required_distributions,
 )
+from cluster.console.supply.lock_files import locked_packages
 
 OURS = ("cluster", "configs", "pipelines", "serve_apps", "skills")
 # Of extras, and asked for before they are used: Ansible's own process, vLLM's deployment.
@@ -77,7 +79,23 @@ def test_every_runtime_target_of_make_installs_the_runtime_only() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in ("demo", "up", "doctor", "packs"):
         assert f"\n{target}: install-runtime ##" in text
-    assert "pip install --quiet --disable-pip-version-check -e . -c configs/constraints.txt" in text
+    before_dev = text.partition("$(STAMP): $(RUNTIME)")[0]
+    assert "-r $(LOCKS)/runtime.txt" in before_dev and "-r $(LOCKS)/dev.txt" not in before_dev
+
+
+def test_make_installs_nothing_but_the_project_itself_without_a_hash() -> None:
+    """Nothing is resolved anew (`--no-deps`), and nothing is built with tools that pip fetches beside the lock."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "--no-deps --no-build-isolation" in text and "HASHED := $(PIP) --require-hashes" in text
+    installs = [line for line in text.splitlines() if "pip install" in line or line.strip().startswith("$(PIP)")]
+    told = [line for line in installs if "PIP :=" not in line]
+    assert told == ["\t$(PIP) -e ."]
+    assert text.count("$(HASHED) -r") == 2
+
+
+def test_the_locked_runtime_is_what_is_needed_here(runtime: set[str]) -> None:
+    locked = {one.key for one in locked_packages(("runtime", "cuda"))}
+    assert runtime - locked == set()
 
 
 def test_the_notices_name_every_package_with_version_and_licence(runtime: set[str]) -> None:
@@ -88,4 +106,4 @@ def test_the_notices_name_every_package_with_version_and_licence(runtime: set[st
     text = FILE.read_text(encoding="utf-8")
     lacking = [one.name for one in found if f"| {one.name} | {one.version} |" not in text]
     assert lacking == []
-    assert render_notices(found).count("\n| ") == text.count("\n| ")
+    assert render_notices(found, collect_libraries()).count("\n| ") == text.count("\n| ")

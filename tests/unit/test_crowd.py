@@ -6,8 +6,9 @@ import pytest
 
 from cluster.basics.crowd import CpuTimes, CrowdWatch, left_between, times_now
 from cluster.state.work.jobs import JobLane
-from configs.sections import RaySettings, ReadSettings, Settings
-from pipelines.documents.ingest.backpressure import share_of_a_core, strain_of
+from cluster.watch.memory import MemoryUse
+from configs.sections import RaySettings, ReadSettings, Settings, WorkerSettings
+from pipelines.documents.ingest.backpressure import memory_wait, share_of_a_core, small_job_count, strain_of
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,19 @@ def test_a_worker_says_what_strains_the_machine() -> None:
     assert strain_of(JobLane.SMALL, plain, made) is None
     low = plain.model_copy(update={"ray": plain.ray.model_copy(update={"memory_high": 0.0})})
     assert (strain_of(JobLane.BULK, low, made) or "").startswith("memory_short: ")
+
+
+@pytest.mark.parametrize(
+    ("cores", "free_gib", "count"), [(2, 16, 4), (1, 16, 2), (8, 64, 16), (16, 64, 16), (8, 3, 6), (8, 0, 2)]
+)
+def test_as_many_uploads_run_at_once_as_cores_and_free_memory_have_room_for(
+    cores: int, free_gib: int, count: int
+) -> None:
+    use = MemoryUse(8 * 2**30, (8 + free_gib) * 2**30)
+    assert small_job_count(WorkerSettings(), cores, use) == count
+    assert small_job_count(WorkerSettings(small_jobs=7), cores, use) == 7
+
+
+def test_no_further_upload_begins_while_memory_is_short() -> None:
+    assert memory_wait(0.93, MemoryUse(90, 100)) is None
+    assert memory_wait(0.93, MemoryUse(95, 100)) == ("memory_short: 95% of the memory is in use; above 93% none begins")

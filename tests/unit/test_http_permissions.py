@@ -351,6 +351,7 @@ EXPECTED = {
         GET /api/sources/{source_id}/rights
         GET /api/sources/{source_id}/jobs
         GET /api/cloud-sync/folders
+        GET /api/cloud-sync/folders/{source_id}
         GET /api/cloud-sync/files
         GET /api/cloud-sync/jobs
         POST /api/cloud-sync/sync

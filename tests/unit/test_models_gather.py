@@ -224,10 +224,10 @@ def test_x_07_waits() -> None:
         ("soon", 0),
         ("-3", 0),
         ("nan", 0),
-        ("inf", 1e6),
+        ("inf", 0),
         ("Wed, 21 Oct 2026 07:28:30 GMT", 30),
         ("Wed, 21 Oct 2026 07:27:00 GMT", 0),
-        ("Wed, 21 Oct 2026 07:28:30", 0),
+        ("Wed, 21 Oct 2026 07:28:30", 30),
     ],
 )
 def test_retry_after(value: str, seconds: float) -> None:

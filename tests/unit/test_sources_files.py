@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import random
 import tracemalloc
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -217,3 +219,33 @@ def test_a_zip_with_a_huge_directory_is_refused_before_it_is_parsed(tmp_path: Pa
     finally:
         tracemalloc.stop()
     assert refused.value.reason is FailureReason.BOMB
+
+
+def test_cs_04_documents_and_code_are_read_and_fonts_and_programs_are_told(tmp_path: Path) -> None:
+    """CS-04: what it names is read. Better than it: pictures are read by OCR and not skipped; and what cannot be read
+    is told by its content as the failure of its file, whatever its name is, so that nobody misses it.
+    """
+    noise = random.Random(4).randbytes(4000)
+    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("word/document.xml", "<w:document/>")
+    texts = dict.fromkeys(("txt", "md", "py", "js", "ts", "java", "json", "csv"), b"toll,noon\n1,2\n")
+    heads = {
+        "png": b"\x89PNG\r\n\x1a\n",
+        "ttf": b"\0\1\0\0\0\x0c",
+        "woff2": b"wOF2\0\1\0\0",
+        "exe": b"MZ\x90\0\3",
+        "bin": b"",
+    }
+    for ending, data in {**texts, "pdf": b"%PDF-1.7\n", **{one: head + noise for one, head in heads.items()}}.items():
+        (tmp_path / f"a.{ending}").write_bytes(data)
+    kinds = {ending: sniff_kind(tmp_path / f"a.{ending}") for ending in ("pdf", "docx", "png", *texts)}
+    assert kinds == {
+        **{"pdf": Kind.PDF, "docx": Kind.DOCX, "png": Kind.IMAGE, "txt": Kind.TEXT, "md": Kind.MARKDOWN},
+        **dict.fromkeys(("py", "js", "ts", "java", "json"), Kind.CODE),
+        "csv": Kind.CSV,
+    }
+    for ending in ("ttf", "woff2", "exe", "bin"):
+        with pytest.raises(Unreadable) as caught:
+            sniff_kind(tmp_path / f"a.{ending}")
+        assert caught.value.reason is FailureReason.UNSUPPORTED, ending

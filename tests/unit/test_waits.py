@@ -18,6 +18,9 @@ PLAIN: dict[str, Any] = {
     "others": 0,
     "running": 0,
     "workers": 1,
+    "foreign_running": 0,
+    "has_share": False,
+    "behind": None,
     "waits_for": None,
 }
 
@@ -35,6 +38,8 @@ def reasons(quota: tuple[int, int] | None = None, **row: Any) -> list[str]:
         ({"ahead": 3, "running": 1}, ["behind"]),
         ({"others": 2, "ahead": 1, "running": 1}, ["other_tenants", "behind"]),
         ({"running": 1}, ["next"]),
+        ({"running": 2, "has_share": True}, ["tenant_share"]),
+        ({"running": 2, "has_share": True, "ahead": 1}, ["tenant_share", "behind"]),
         ({"waits_for": "disk_full: 1 MiB of 2 GiB", "running": 1}, ["disk_full", "next"]),
         ({"told": "disk_full: 1 MiB of 2 GiB"}, ["disk_full"]),
         ({"told": "disk_full: a", "waits_for": "disk_full: b"}, ["disk_full"]),
@@ -64,6 +69,20 @@ def test_what_can_be_done_is_said_where_it_does_not_pass_by_itself() -> None:
     assert "aos up" in nobody.fix
     (behind,) = list_wait_reasons({**PLAIN, "ahead": 1, "running": 2})
     assert behind.detail == "1 job of yours comes first; 2 at work" and not behind.fix
+
+
+@pytest.mark.parametrize(
+    ("row", "detail"),
+    [
+        ({"running": 1}, "it comes next and waits for a place; 1 at work"),
+        ({"running": 4, "foreign_running": 2}, "it comes next and waits for a place; 4 at work, 2 of other tenants"),
+        ({"running": 2, "foreign_running": 2}, "it comes next and waits for a place; 2 at work, all of other tenants"),
+        ({"ahead": 2, "behind": "a1"}, "2 jobs of yours come first, job a1 just before it; 0 at work"),
+    ],
+)
+def test_behind_what_is_said_and_never_whose(row: dict[str, Any], detail: str) -> None:
+    (one,) = list_wait_reasons({**PLAIN, **row})
+    assert one.detail == detail
 
 
 @pytest.mark.parametrize(

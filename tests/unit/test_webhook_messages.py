@@ -15,7 +15,7 @@ from cluster.state.webhooks.deliveries import WAITS, OutgoingEvent, retry_wait
 from cluster.state.webhooks.message_signature import new_secret, signed_headers
 from cluster.state.webhooks.topics import FAMILIES, TOPICS, check_topics
 from configs.sections_events import WebhookSettings
-from serve_apps.events.webhook_client import ReceiverNotAllowed, WebhookClient, message_body, retry_after
+from serve_apps.events.webhook_client import ReceiverNotAllowed, WebhookClient, message_body
 
 NOW = datetime.now(UTC)
 EVENT = OutgoingEvent(1, "b" * 36, "job.failed", {"job_id": "j", "state": "failed"}, NOW, 0)
@@ -47,26 +47,6 @@ def test_waits_grow_and_a_receiver_may_ask_for_more_up_to_the_longest() -> None:
     waits = [retry_wait(attempts, 0) for attempts in range(1, 12)]
     assert waits[: len(WAITS)] == list(WAITS) and set(waits[len(WAITS) :]) == {WAITS[-1]}
     assert retry_wait(1, 90) == 90 and retry_wait(1, 1e9) == WAITS[-1]
-
-
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
-        ("120", 120.0),
-        (" 7 ", 7.0),
-        ("Wed, 01 Jan 2031 00:01:30 GMT", 90.0),
-        ("Wed, 01 Jan 2031 01:01:30 +0100", 90.0),
-        ("Tue, 31 Dec 2030 23:59:00 GMT", 0.0),
-        ("soon", 0.0),
-        ("", 0.0),
-        ("-5", 0.0),
-        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0.0),
-        ("Wed, 01 Jan 2031 00:01:30 +99999999999999", 0.0),
-        ("9" * 400, 999_999_999.0),
-    ],
-)
-def test_a_receiver_asks_for_a_pause_in_seconds_or_by_a_date(said: str, seconds: float) -> None:
-    assert retry_after(said, datetime(2031, 1, 1, tzinfo=UTC)) == seconds
 
 
 def test_topics_are_named_as_they_are() -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from email.utils import parsedate_to_datetime
 
 from cluster.basics.errors import AosError, Invalid, Transient, Unavailable
 from cluster.basics.retry import MODEL_WAITS
+from cluster.basics.retry_after import asked_seconds, http_date
 from cluster.models.messages import ChatRequest, ModelReply, ReplyDelta
 from cluster.models.model_errors import Busy, Unusable
 from cluster.models.ports import ChatModel
@@ -54,17 +54,8 @@ def retry_pause(wait: float, error: Transient, chance: float) -> float | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that a server asks to wait (RFC 9110 §10.2.3: a number, or a date, counted from the server's own)."""
-    value = headers.get("retry-after", "").strip()
-    try:
-        return max(0.0, min(float(value), 1e6))
-    except ValueError:
-        pass
-    try:
-        until, now = parsedate_to_datetime(value), parsedate_to_datetime(headers.get("date", ""))
-        return max(0.0, (until - now).total_seconds())
-    except (ValueError, TypeError):  # TypeError: one of the two says its zone and the other does not
-        return 0.0
+    """Seconds that a server asks to wait; a date counts from the server's own. 0 where it asks for nothing."""
+    return asked_seconds(headers.get("retry-after"), http_date(headers.get("date", ""))) or 0.0
 
 
 def of_status(status: int, message: str, headers: Mapping[str, str]) -> AosError:

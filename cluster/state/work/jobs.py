@@ -347,10 +347,15 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         return 0 if row is None else int(row["vain_claims"])
 
     async def end_turn(self, job: ClaimedJob, units: int) -> bool:
-        """Count what the tenant was served (units, or seconds where those are more) and tell whether another waits."""
-        tenant = job.lease.scope.tenant
+        """Count what tenant and workspace were served (units, or seconds where those are more); as `others_wait`."""
+        keys = job.lease.scope.keys
         async with self._db.transaction(job.lease.scope) as tx:
             await tx.run(self._sql["turn_done"], **job.lease.values)
-            await tx.run(self._sql["turn"], tenant=tenant, lane=job.lane, units=units)
-            row = await tx.one(self._sql["others_wait"], tenant=tenant, lane=job.lane)
+            await tx.run(self._sql["turn"], **keys, lane=job.lane, units=units)
+        return await self.others_wait(job)
+
+    async def others_wait(self, job: ClaimedJob) -> bool:
+        """True where another workspace, of whatever tenant, waits for a turn in the job's lane."""
+        async with self._db.transaction(job.lease.scope) as tx:
+            row = await tx.one(self._sql["others_wait"], workspace=job.lease.scope.workspace, lane=job.lane)
         return bool(row and row["waits"])

@@ -13,7 +13,7 @@ where workspace_id = %(workspace)s and idempotency_key = %(key)s and not exists 
 -- enqueued: The job that carries an idempotency key.
 select id, request_hash, false as fresh from jobs where workspace_id = %(workspace)s and idempotency_key = %(key)s;
 
--- claim_next: Take the next job of a lane, round robin over tenants, with a new fencing token.
+-- claim_next: Take the next job of a lane, by round robin over tenants, then workspaces, with a new fencing token.
 select id, tenant_id, workspace_id, fence from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s));
 
 -- load: What a worker needs to know of the job it has claimed.
@@ -78,7 +78,7 @@ select waiting from jobs where id = %(job)s and workspace_id = %(workspace)s;
 select note_lane_worker(%(owner)s, %(lane)s, %(waits_for)s);
 
 -- places: What stands before each of these jobs that has not ended, and who works at their lanes.
-select id, state, kind, since, told, ahead, others, running, workers, waits_for
+select id, state, kind, since, told, ahead, others, running, workers, waits_for, foreign_running, has_share, behind
 from job_places(%(jobs)s::uuid[], make_interval(secs => %(fresh)s));
 
 -- pages_used: How many pages the tenant's documents have.
@@ -97,11 +97,11 @@ update units set attempts = greatest(attempts - 1, 0)
 where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and key = any(%(keys)s)
   and status = 'pending';
 
--- turn: Count what a tenant was served.
-select record_turn(%(tenant)s, %(lane)s, %(units)s);
+-- turn: Count what a tenant and its workspace were served.
+select record_turn(%(tenant)s, %(workspace)s, %(lane)s, %(units)s);
 
--- others_wait: Whether another tenant's job waits in this lane.
-select others_wait(%(lane)s, %(tenant)s) as waits;
+-- others_wait: Whether another workspace's job, of whatever tenant, waits in this lane.
+select workspaces_wait(%(lane)s, %(workspace)s) as waits;
 
 -- expect: Write one unit that is to be done; a second time changes nothing.
 insert into units (job_id, stage, key, subject, tenant_id, workspace_id, fingerprint, payload)

@@ -19,6 +19,7 @@ class Wait(StrEnum):
     PART_AWAY = "part_away"  # a model, Ray or Postgres does not answer its worker
     SOURCE_AWAY = "source_away"  # what a sync reads from does not answer
     MACHINE_BUSY = "machine_busy"
+    TENANT_SHARE = "tenant_share"
     OTHER_TENANTS = "other_tenants"
     BEHIND = "behind"
     NEXT = "next"
@@ -38,7 +39,7 @@ _NAMED = (Wait.DISK_FULL, Wait.MEMORY_SHORT, Wait.SOURCE_AWAY)  # errors have th
 _FIXES: Mapping[Wait, str] = {
     Wait.NO_WORKER: "`aos doctor` says whether the worker runs; `aos up` starts it.",
     Wait.DISK_FULL: "Free some space; it goes on by itself.",
-    Wait.MEMORY_SHORT: "It goes on by itself; fewer readers (AOS_READ_READERS) need less.",
+    Wait.MEMORY_SHORT: "It goes on by itself; fewer readers (AOS_READ_READERS, AOS_WORKER_SMALL_JOBS) need less.",
     Wait.PART_AWAY: "`aos doctor` says what is wrong; it goes on by itself.",
     Wait.SOURCE_AWAY: "It goes on by itself when the source answers; `aos sources test NAME` says whether it does.",
     Wait.MACHINE_BUSY: "It goes on by itself; AOS_READ_FLOOR says what it has at least.",
@@ -87,20 +88,30 @@ def _queued_reasons(place: Mapping[str, Any]) -> list[WaitReason | None]:
     kept = [_known_reason(place["waits_for"])]
     if (own := _known_reason(place["told"])) is not None and own.reason not in {one.reason for one in kept if one}:
         kept.append(own)
-    ahead, others, running = place["ahead"], place["others"], place["running"]
+    ahead, others, running = place["ahead"], place["others"], _running_text(place)
+    if place["has_share"]:
+        detail = f"this tenant's jobs have their share of the lane's places while others have work there; {running}"
+        kept.append(WaitReason(Wait.TENANT_SHARE, detail))
     if others:
         detail = (
             f"{_count_jobs(others)} of other tenants, which had less of this lane's time, {_verb_come(others)} first"
         )
         kept.append(WaitReason(Wait.OTHER_TENANTS, detail))
     if ahead:
-        detail = f"{_count_jobs(ahead)} of yours {_verb_come(ahead)} first; {running} at work"
+        last = f", job {place['behind']} just before it" if place["behind"] else ""
+        detail = f"{_count_jobs(ahead)} of yours {_verb_come(ahead)} first{last}; {running}"
         kept.append(WaitReason(Wait.BEHIND, detail))
-    if not (others or ahead) and running:
-        verb = "is" if running == 1 else "are"
-        detail = f"it comes next in its lane, where {_count_jobs(running)} {verb} at work"
-        kept.append(WaitReason(Wait.NEXT, detail))
+    if not (others or ahead or place["has_share"]) and place["running"]:
+        kept.append(WaitReason(Wait.NEXT, f"it comes next and waits for a place; {running}"))
     return kept
+
+
+def _running_text(place: Mapping[str, Any]) -> str:
+    """How many are at work, and how many of them are other people's; never whose."""
+    running, foreign = place["running"], place["foreign_running"]
+    if not foreign:
+        return f"{running} at work"
+    return f"{running} at work, {'all' if foreign == running else foreign} of other tenants"
 
 
 def _known_reason(text: str | None) -> WaitReason | None:

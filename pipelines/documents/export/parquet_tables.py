@@ -159,7 +159,7 @@ async def _version_rows(
         case ExportTable.CELLS:
             ordinal = 0
             async for tables in content.tables(scope, version):
-                yield (keys | row for at, one in enumerate(tables, ordinal) for row in _cell_rows(one, at))
+                yield (keys | row for at, one in enumerate(tables, ordinal) for row in cell_rows(one, at))
                 ordinal += len(tables)
         case ExportTable.CHUNKS:
             async for chunks in content.chunks(scope, version, vectors=vectors):
@@ -200,7 +200,7 @@ def _box_edges(box: Box | None) -> Row:
     return {"x0": box.x0, "y0": box.y0, "x1": box.x1, "y1": box.y1} if box else {}
 
 
-def _cell_rows(table: PageTable, ordinal: int) -> Iterator[Row]:
+def cell_rows(table: PageTable, ordinal: int) -> Iterator[Row]:
     """Cells under the head of a grid; of a form each field is a row of its label and its value."""
     heads = table.columns
     known = {"page": table.page, "table": ordinal, "kind": str(table.kind)}

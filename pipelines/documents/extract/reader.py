@@ -30,7 +30,7 @@ _LIBRARIES = (
     "pypdfium2",
     "pdfplumber",
     "pillow",
-    "pillow-heif",
+    "pi-heif",
     "openpyxl",
     "babel",
     "olefile",

@@ -98,6 +98,7 @@ class IndexGenerations:
             Conflict: it was made with another embedder or chunker (mixing makes answers wrong), and no re-index runs.
         """
         async with self._db.transaction(scope) as tx:
+            await tx.one(self._sql["await_workspace"], workspace=scope.workspace)
             current = await tx.one(self._sql["lock_workspace"], workspace=scope.workspace)
             if current is None or current["generation_id"] is None:
                 generation = await self._open_generation(tx, recipe, fresh=False)

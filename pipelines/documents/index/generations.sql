@@ -5,6 +5,9 @@ select d.id as document_id, d.readers, d.filename, d.file_type, d.upload_date, d
 from documents d join document_versions v on v.document_id = d.id
 where v.id = %(version)s and d.workspace_id = %(workspace)s for update of d;
 
+-- await_workspace: Wait for whoever changes the workspace: a query that waits itself joins what was there before.
+select id from workspaces where id = %(workspace)s for no key update;
+
 -- lock_workspace: The generation that readers use, held against a switch until the transaction ends.
 select w.generation_id, w.previous_generation_id, w.language, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker
 from workspaces w

@@ -3,11 +3,29 @@
 from cluster.basics.crowd import CrowdWatch
 from cluster.state.work.jobs import JobLane
 from cluster.state.work.wait_reasons import Wait, format_reason
-from cluster.watch.memory import use_now
-from configs.sections import ReadSettings, Settings
+from cluster.watch.memory import MemoryUse, use_now
+from configs.sections import ReadSettings, Settings, WorkerSettings
 
 ONE_FOR_DATASET = 1.0  # CPUs that Ray Data's own tasks need beside its actors
 MOST_OF_A_CORE = 0.5  # of the one reader that goes on where all others are behind
+SMALL_JOBS_A_CORE = 2  # so that each tenant's half of them fills the cores
+FEWEST_SMALL_JOBS, MOST_SMALL_JOBS = 2, 16  # one that is slow holds nobody up
+SMALL_JOB_BYTES = 512 * 2**20  # a reader with its engines
+
+
+def small_job_count(worker: WorkerSettings, cores: int, use: MemoryUse) -> int:
+    """Uploads that run at once: as set, or as many as this machine's cores and free memory have room for."""
+    if worker.small_jobs != "auto":
+        return worker.small_jobs
+    room = min(SMALL_JOBS_A_CORE * cores, (use.total - use.used) // SMALL_JOB_BYTES)
+    return max(FEWEST_SMALL_JOBS, min(room, MOST_SMALL_JOBS))
+
+
+def memory_wait(high: float, use: MemoryUse) -> str | None:
+    """What keeps one more upload from beginning beside another, as `waits` writes it."""
+    if use.share <= high:
+        return None
+    return format_reason(Wait.MEMORY_SHORT, f"{use.share:.0%} of the memory is in use; above {high:.0%} none begins")
 
 
 def strain_of(lane: JobLane, settings: Settings, crowd: CrowdWatch | None) -> str | None:

@@ -32,6 +32,7 @@ from pipelines.documents.index.generations import (
 )
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.ingest.arrivals import ArrivalIntake, readings_by_base
+from pipelines.documents.ingest.job_cost import JobCosts, TooSlow, refuse_slow
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page, with_file_caveats
 from pipelines.documents.ingest.slices import ReadPage, cut_slices
@@ -51,10 +52,6 @@ VERSIONS_A_TURN = 64
 HELD_SECONDS = 1800.0  # after a stall; then the cluster is tried again
 REFUND_SECONDS = 1.0  # between two looks whether Postgres can write again
 SLICE_PAGES = 4  # read again after a kill: at most this many times the number of readers
-
-
-class TooSlow(Exception):
-    """A file or page costs more than those that wait beside it should wait for."""
 
 
 class IngestionRunner:
@@ -79,12 +76,13 @@ class IngestionRunner:
         sync: SourceSync | None = None,
         held: JobStages | None = None,
         crowd: CrowdWatch | None = None,
+        costs: JobCosts | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Collaborators are injected.
 
         Args:
-            here: does small batches in this process.
+            here: does small batches, and uploads whatever their size, in this process.
             bulk: does large ones on the cluster; the output is the same.
             chunk: what text is cut with, unless a workspace or a document has a strategy of its own.
             read_fingerprint: what pages are read with now; pages read with anything else are read again.
@@ -93,6 +91,7 @@ class IngestionRunner:
             sync: lists and fetches what sources hold.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
+            costs: what is left of a job; without it none of the small lane moves to the bulk lane.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
@@ -101,8 +100,8 @@ class IngestionRunner:
         self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph), graph
         self._vision, self._sync = vision, sync
         self._verdicts = JobReporter(jobs, store)
-        self._held, self._crowd, self._clock = held, crowd, clock
-        self._held_until, self._holds = -math.inf, False
+        self._held, self._crowd, self._costs, self._clock = held, crowd, costs, clock
+        self._held_until, self._holds, self._stays = -math.inf, False, False
 
     async def turn(
         self, job: ClaimedJob, recipe: IndexRecipe, stopped: Callable[[], bool], ended: Callable[[], bool] = bool
@@ -135,17 +134,14 @@ class IngestionRunner:
         try:
             units = await syncs.run(job, stopped) if syncs else 0
             units += await self._survey_files(job, payload, stopped)
-            if job.lane is not JobLane.BULK and await self._jobs.open_units(job.lease) > 2 * self._read.small_pages:
-                await self._jobs.move(job.lease, JobLane.BULK)
-                return BatchResult(units, ended=False, moved=True)
+            if job.lane is JobLane.SMALL and self._costs and (why := await self._costs.why_bulk(job.lease)):
+                return await self._move(job.lease, JobLane.BULK, why, units)
             units += await self._read_pages(job, stopped, ended)
         except Stalled:
             self._held_until = self._clock() + HELD_SECONDS
             raise
         except TooSlow as slow:
-            await self._jobs.move(job.lease, JobLane.SLOW)
-            await self._jobs.note(job.lease, "moved", {"lane": JobLane.SLOW, "why": str(slow)})
-            return BatchResult(0, ended=False, moved=True)
+            return await self._move(job.lease, JobLane.SLOW, str(slow))
         units += await self._index_versions(job.lease, target, building, stopped)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._verdicts.tell(job.lease)
@@ -165,6 +161,11 @@ class IngestionRunner:
         await self._finish(job, syncs)
         return BatchResult(units, ended=True)
 
+    async def _move(self, lease: JobLease, lane: JobLane, why: str, units: int = 0) -> BatchResult:
+        await self._jobs.move(lease, lane)
+        await self._jobs.note(lease, "moved", {"lane": lane, "why": why})
+        return BatchResult(units, ended=False, moved=True)
+
     async def _finish(self, job: ClaimedJob, syncs: SourceSync | None) -> None:
         await self._verdicts.finish(job.lease)
         if syncs:
@@ -180,8 +181,11 @@ class IngestionRunner:
         return await turn.run(job, stopped, ended)
 
     async def _look(self, job: ClaimedJob) -> None:
-        """Decide for a turn whether bulk work is held: done here in pulses, a few pages at a time."""
-        crowded = False
+        """Decide for a turn whether bulk work is held: done here in pulses, a few pages at a time.
+
+        Other work stays here, where it begins at once and ends within its slice.
+        """
+        crowded, self._stays = False, job.lane is not JobLane.BULK
         if self._crowd is not None and job.lane is JobLane.BULK:
             crowded = await asyncio.to_thread(self._crowd.look)
         self._holds = self._held is not None and (crowded or self._clock() < self._held_until)
@@ -189,7 +193,7 @@ class IngestionRunner:
     def _choose_stages(self, items: int, few: int | None = None) -> JobStages:
         if self._holds and self._held is not None:
             return self._held
-        return self._here if items <= (few or self._read.small_pages) else self._bulk
+        return self._here if self._stays or items <= (few or self._read.small_pages) else self._bulk
 
     async def _survey_files(self, job: ClaimedJob, payload: Mapping[str, object], stopped: Callable[[], bool]) -> int:
         units = {u.key: u for u in await self._jobs.pending(job.lease, SURVEY, FILES_A_TURN)}
@@ -218,7 +222,7 @@ class IngestionRunner:
 
     async def _look_at_failure(self, job: ClaimedJob, failure: Failure | None) -> None:
         """Before it is a file's own: raises TooSlow, or SyncCutOff where the source of the file is away."""
-        _refuse_slow(job, failure)
+        refuse_slow(job, failure)
         if failure is not None and failure.reason is FailureReason.CHANGED and "source" in job.payload and self._sync:
             await self._sync.require_source(job)
 
@@ -392,9 +396,3 @@ class IngestionRunner:
         failure = Failure("job", FailureReason.ABANDONED, why, retryable=True)
         async with self._jobs.writing(lease) as tx:
             await self._store.abandon(tx, lease.scope, lease.job, failure)
-
-
-def _refuse_slow(job: ClaimedJob, failure: Failure | None) -> None:
-    """In the small lane a limit that was overrun is no answer yet: raises TooSlow."""
-    if job.lane is JobLane.SMALL and failure is not None and failure.reason is FailureReason.TIMEOUT:
-        raise TooSlow(failure.detail)

@@ -41,6 +41,7 @@ class JobLoop:
         *,
         room: DiskRoom | None = None,
         strain: Callable[[], str | None] = lambda: None,
+        kept: Callable[[], str | None] = lambda: None,
     ) -> None:
         """Nothing is claimed yet.
 
@@ -50,11 +51,12 @@ class JobLoop:
             moving: whether the embedder or the workers are being replaced; a re-index begins after that.
             room: of the disk; without it nothing is begun.
             strain: what keeps this machine from getting on faster, as `waits` writes it.
+            kept: what keeps this loop from beginning a job now, written alike.
         """
         self._jobs, self._runner, self._recipe = jobs, runner, recipe
         self._settings, self._owner, self._moving = settings, owner, moving
-        self._room, self._strain = room, strain
-        self._stopping = False
+        self._room, self._strain, self._kept = room, strain, kept
+        self._stopping = self._others_wait = False
         self._seen: tuple[float, str | None] = (-math.inf, None)
         self._held: JobLease | None = None
 
@@ -70,9 +72,9 @@ class JobLoop:
     async def work(self, lane: JobLane) -> None:
         """Claim and run jobs of this lane, one at a time."""
         while not self._stopping:
-            why = None
+            why = self._kept()
             try:
-                busy = await self.once(lane)
+                busy = why is None and await self.once(lane)
             except AWAY as error:  # also an embedding server that takes the key no more
                 log.warning("lane %s waits: %s", lane, error)
                 busy, why = False, wait_reasons.format_error_reason(error)
@@ -89,8 +91,8 @@ class JobLoop:
         job = await self._jobs.claim(self._owner, lane, self._settings.lease_seconds)
         if job is None:
             return False
-        self._held = job.lease
-        send, settings = partial(self._send_heartbeat, job.lane), self._settings
+        self._held, self._others_wait = job.lease, job.lane is not JobLane.BULK
+        send, settings = partial(self._send_heartbeat, job), self._settings
         heartbeat = Heartbeat(send, job.lease, settings.lease_seconds, settings.heartbeat_seconds)
         try:
             async with heartbeat:
@@ -116,7 +118,7 @@ class JobLoop:
         sliced = job.lane is not JobLane.BULK
         while True:
             began = time.monotonic()
-            over = began + self._settings.slice_seconds if sliced else math.inf
+            over = began + (self._settings.slice_seconds if sliced else self._settings.bulk_slice_seconds)
             # A slice that is over gives up no page that a model looks at: the next would send it again, and the next.
             stopped, ended = partial(self._is_to_stop, heartbeat, over), partial(self._is_to_stop, heartbeat)
             if recipe is None:
@@ -136,8 +138,8 @@ class JobLoop:
             job = await self._jobs.reload(job)
 
     def _is_to_stop(self, heartbeat: Heartbeat[JobLease], over: float = math.inf) -> bool:
-        """Also once the moment `over` of `time.monotonic` has passed."""
-        return heartbeat.over or self._stopping or time.monotonic() > over
+        """Also once the moment `over` of `time.monotonic` has passed; in bulk only where somebody else waits."""
+        return heartbeat.over or self._stopping or (self._others_wait and time.monotonic() > over)
 
     async def _be_seen(self, lane: JobLane, why: str | None) -> None:
         """Whoever asks what a job waits for hears who takes some, and what keeps them from it."""
@@ -196,11 +198,13 @@ class JobLoop:
         log.warning("a write was refused, another worker has taken over: %s", error)
         await self._jobs.note(lease, "write_refused", {"owner": self._owner, "token": lease.fence})
 
-    async def _send_heartbeat(self, lane: JobLane, lease: JobLease, lease_seconds: float) -> bool:
+    async def _send_heartbeat(self, job: ClaimedJob, lease: JobLease, lease_seconds: float) -> bool:
         try:
             cancelled = await self._jobs.heartbeat(lease, lease_seconds)
         except LeaseLost as error:
             await self._note_refusal(lease, error)
             raise
-        await self._be_seen(lane, self._strain())
+        await self._be_seen(job.lane, self._strain())
+        if job.lane is JobLane.BULK:
+            self._others_wait = await self._jobs.others_wait(job)
         return cancelled

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 import httpx
 
 from cluster.basics.errors import Forbidden, Unavailable
+from cluster.basics.retry_after import asked_seconds
 from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
 
 USER_AGENT: Final = "AOS"
@@ -103,17 +103,18 @@ class CheckedTransport(httpx.AsyncBaseTransport):
     Each host has connections of its own: two names may have one address, and its certificate was shown for one of them.
     """
 
-    def __init__(self, ground: SourceGround, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` in seconds. Nothing is asked yet."""
-        self._ground, self._clock, self._tls = ground, clock, tls_context()
-        self._hosts: dict[str, tuple[CheckedHost, float]] = {}
+    def __init__(
+        self, ground: SourceGround, clock: Callable[[], float] = time.monotonic, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """`clock` in seconds; `tls` instead of `tls_context`. Nothing is asked yet."""
+        self._ground, self._clock, self._tls = ground, clock, tls or tls_context()
+        self._hosts: dict[str, tuple[CheckedHost, httpx.URL, float]] = {}
+        self._origins: dict[tuple[str, str, int | None], str] = {}  # as each request would read them off its URL
         self._networks: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Raises what the ground raises: nothing is sent; and as every transport of httpx."""
-        url = str(request.url)
-        host = await self._checked(url)
-        there = httpx.URL(host.base)
+        host, there = await self._checked(request.url)
         pinned = httpx.Request(
             request.method,
             request.url.copy_with(host=there.host, port=there.port),
@@ -132,17 +133,29 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         for network in self._networks.values():
             await network.aclose()
 
-    async def _checked(self, url: str) -> CheckedHost:
-        origin, now = origin_of(url), self._clock()
-        host, until = self._hosts.get(origin, (None, 0.0))
-        if not origin:
-            raise SourceInvalid("it leads to what is no URL of http or https")
-        if host is None and origin not in self._networks and len(self._networks) >= MOST_HOSTS:
+    async def _checked(self, url: httpx.URL) -> tuple[CheckedHost, httpx.URL]:
+        """The host of a URL and the root at its address."""
+        origin, now = self._origin(url), self._clock()
+        known = self._hosts.get(origin)
+        if known is not None and now < known[2]:
+            return known[:2]
+        if known is None and origin not in self._networks and len(self._networks) >= MOST_HOSTS:
             raise SourceRefused(f"the service leads to more than {MOST_HOSTS} hosts")
-        if host is None or now >= until:
-            host = await check_host_of(url, self._ground)
-            self._hosts[origin] = (host, now + CHECK_SECONDS)
-        return host
+        host = await check_host_of(str(url), self._ground)
+        there = httpx.URL(host.base)
+        self._hosts[origin] = (host, there, now + CHECK_SECONDS)
+        return host, there
+
+    def _origin(self, url: httpx.URL) -> str:
+        place = (url.scheme, url.host, url.port)
+        if place not in self._origins:
+            origin = origin_of(str(url))
+            if not origin:
+                raise SourceInvalid("it leads to what is no URL of http or https")
+            if len(self._origins) >= 2 * MOST_HOSTS:  # what led nowhere is in it, too
+                self._origins.clear()
+            self._origins[place] = origin
+        return self._origins[place]
 
     def _network(self, origin: str) -> httpx.AsyncHTTPTransport:
         if origin not in self._networks:
@@ -150,11 +163,14 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         return self._networks[origin]
 
 
-def checked_client(ground: SourceGround, **how: Any) -> httpx.AsyncClient:
-    """A client whose every request goes to a checked address; `how` may name other settings than `CONNECTION`."""
+def checked_client(ground: SourceGround, tls: ssl.SSLContext | None = None, **how: Any) -> httpx.AsyncClient:
+    """A client whose every request goes to a checked address; `how` may name other settings than `CONNECTION`.
+
+    `tls`: whom it trusts, in place of `tls_context`.
+    """
     headers = {"User-Agent": USER_AGENT, **PACKING}
     settings: dict[str, Any] = {**CONNECTION, "headers": headers, **how}
-    return httpx.AsyncClient(transport=CheckedTransport(ground), **settings)
+    return httpx.AsyncClient(transport=CheckedTransport(ground, tls=tls), **settings)
 
 
 async def send_checked(
@@ -265,11 +281,17 @@ async def unpacked(answer: httpx.Response) -> AsyncIterator[bytes]:
 
 
 def wanted_wait(told: str | None, otherwise: float, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> float:
-    """Seconds that a `Retry-After` asks for, as a number or as a date (RFC 9110); `otherwise` where it says neither.
+    """Seconds that a `Retry-After` asks for; `otherwise` where it asks for nothing.
 
     Never less than a moment: who says 0 is not asked again at once.
     """
-    return max(_told_wait((told or "").strip(), otherwise, now), min(otherwise, LEAST_WAIT))
+    wait = asked_seconds(told, now())
+    return otherwise if wait is None else max(wait, min(otherwise, LEAST_WAIT))
+
+
+def is_untrusted(error: httpx.HTTPError) -> bool:
+    """True where the certificate is why there is no connection."""
+    return "CERTIFICATE_VERIFY_FAILED" in str(error)
 
 
 def network_fault(error: BaseException, what: str) -> SourceAway | SourceRefused | None:
@@ -286,7 +308,7 @@ def network_fault(error: BaseException, what: str) -> SourceAway | SourceRefused
     if isinstance(error, httpx.InvalidURL):
         return SourceRefused(f"{what} leads to what is no URL")
     if isinstance(error, httpx.HTTPError):
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        if is_untrusted(error):
             return SourceRefused(f"{what}: the certificate is not valid for this host")
         return SourceAway(f"{what} does not answer: {type(error).__name__}")
     return SourceAway(f"{what} does not answer in time") if isinstance(error, TimeoutError) else None
@@ -319,14 +341,3 @@ def _where_to(url: str, location: str) -> str:
     if not origin_of(there):
         raise SourceRefused(f"{shown_url(url)} leads to what is no URL of http or https")
     return there
-
-
-def _told_wait(told: str, otherwise: float, now: Callable[[], datetime]) -> float:
-    if told.isascii() and told.isdigit():
-        return float(told[:12])
-    try:
-        date = parsedate_to_datetime(told)
-    except (ValueError, OverflowError):  # the latter of a year or a zone that no clock has
-        return otherwise
-    date = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(otherwise, (date - now()).total_seconds())

@@ -49,7 +49,7 @@ class CachePlace:
         used = []
         for folder in self.folder.parent.iterdir():
             if folder.is_dir():
-                used.append((folder.stat().st_mtime, folder, bytes_below(folder)))
+                used.append((folder.stat().st_mtime, folder, _bytes_below(folder)))
         total = sum(size for _, _, size in used)
         for _, folder, size in sorted(used):
             if total <= self.most_bytes:
@@ -71,7 +71,7 @@ def cache_place(ground: SourceGround, place: str, *parts: str) -> CachePlace:
     return CachePlace(ground.cache / name, ground.bounds.cache_bytes)
 
 
-def bytes_below(folder: Path) -> int:
+def _bytes_below(folder: Path) -> int:
     """Bytes of all files; those that go meanwhile count nothing."""
     total = 0
     for parent, _, names in os.walk(folder):

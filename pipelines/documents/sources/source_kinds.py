@@ -19,6 +19,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "google_drive": "cloud.google_drive_source:KIND",
     "dropbox": "cloud.dropbox_source:KIND",
     "box": "cloud.box_source:KIND",
+    "composio": "cloud.composio_source:KIND",
 }
 WATCHED: Final = ("folder",)
 """Names of those that can be watched."""

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from cluster.basics.errors import Invalid, Permanent, Transient
 
@@ -110,6 +110,22 @@ class Source(Protocol):
 
     async def close(self) -> None:
         """Give connections back."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFolder:
+    """A folder, by what its kind's setting `folder` takes."""
+
+    id: str
+    name: str
+
+
+@runtime_checkable
+class BrowsableSource(Protocol):
+    """A source whose folders people can look through; see `Source` for what is raised."""
+
+    async def list_folders(self, parent: str | None) -> Sequence[SourceFolder]:
+        """The folders right below one; None: below the one that its settings name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pipelines.documents.sources.checked_http import check_host_of, classified_faults, origin_of
+from pipelines.documents.sources.checked_http import checked_client, classified_faults, origin_of
 from pipelines.documents.sources.site.html_page import decode_html
 from pipelines.documents.sources.site.page_memory import pack_memory, unpack_memory
 from pipelines.documents.sources.site.site_client import SiteAnswer, SiteClient, SiteRobots
 from pipelines.documents.sources.site.site_crawl import CrawlBounds, SiteCrawl
 from pipelines.documents.sources.site.site_urls import SiteScope, normal_url, prefix_of
 from pipelines.documents.sources.site.sitemaps import read_sitemaps
-from pipelines.documents.sources.source_cache import CachePlace, bytes_below, cache_place
+from pipelines.documents.sources.source_cache import CachePlace, cache_place
 from pipelines.documents.sources.source_port import (
     ItemGone,
     ListingPage,
@@ -46,12 +46,15 @@ class SiteBodies:
     place: CachePlace
 
     def begin(self) -> None:
-        """Drop what nobody came for."""
+        """Drop what nobody came for, and of too many bytes those that came first."""
         with self.place.locked(alone=True) as folder:
-            for one in folder.iterdir():
-                with suppress(FileNotFoundError):
-                    if one.stat().st_mtime < time.time() - _KEPT_SECONDS or bytes_below(folder) > self.place.most_bytes:
-                        one.unlink()
+            kept = sorted((entry.stat().st_mtime, entry.path, entry.stat().st_size) for entry in os.scandir(folder))
+            too_much, oldest = sum(size for _, _, size in kept) - self.place.most_bytes, time.time() - _KEPT_SECONDS
+            for came_at, path, size in kept:
+                if came_at >= oldest and too_much <= 0:
+                    return
+                Path(path).unlink()
+                too_much -= size
 
     def keep(self, digest: str, body: bytes) -> None:
         """Whole or not at all; not where the disk has no room."""
@@ -174,13 +177,14 @@ async def _open_web(opening: SourceOpening, ground: SourceGround) -> Source:
     pages = int(_number(settings, "max_pages", 2000, 1, _MOST_PAGES))
     depth = int(_number(settings, "max_depth", 10, 0, 50))
     rate = min(_number(settings, "requests_per_second", _RATE, 0.01, 1000), ground.bounds.web_rate)
-    host = await check_host_of(urls[0], ground)
+    await ground.check_endpoint(urls[0])  # told at once; each connection is checked by itself
     password = secret.get("password") or secret.get("token")
     if secret and not password:
         raise SourceInvalid(
             "the credential has no password", fix="Store one of type custom with username and password."
         )
-    client = SiteClient(host, rate, (secret.get("username", ""), password) if password else None)
+    auth = (secret.get("username", ""), password) if password else None
+    client = SiteClient(checked_client(ground, auth=auth), origin, rate)
     bodies = SiteBodies(cache_place(ground, opening.place, "web", origin, *prefixes))
     return WebSource(client, scope, urls, CrawlBounds(pages, depth, int(time.time() // 86_400)), bodies)
 

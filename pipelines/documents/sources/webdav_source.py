@@ -10,7 +10,13 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
 import httpx
 
-from pipelines.documents.sources.dav.dav_client import CollectionListing, CollectionUnlisted, DavClient, DavLogin
+from pipelines.documents.sources.dav.dav_client import (
+    CollectionListing,
+    CollectionUnlisted,
+    DavClient,
+    DavLogin,
+    dav_connections,
+)
 from pipelines.documents.sources.dav.dav_snapshot import FolderState, Snapshot, snapshot_from
 from pipelines.documents.sources.dav.multistatus import HrefRefused, Response, segments_of
 from pipelines.documents.sources.housekeeping import housekeeping_kind
@@ -289,7 +295,8 @@ async def _open(
 ) -> Source:
     settings = opening.settings
     login, trust = _login_of(opening.secret), _trust_of(settings.get("authority"))
-    url = await ground.check_endpoint(str(settings["url"]))
+    url = str(settings["url"])
+    await ground.check_endpoint(url)  # told at once; each connection is checked by itself
     parts = urlsplit(url)
     if parts.query or parts.fragment:
         raise SourceInvalid("the url is more than that of a folder")
@@ -297,9 +304,8 @@ async def _open(
         root = segments_of(parts.path)
     except HrefRefused as error:
         raise SourceInvalid(f"the url has {error}") from error
-    names = frozenset({(urlsplit(str(settings["url"])).hostname or "").lower()})
-    place = f"{opening.secret.get('username', '')} {settings['url']}"
-    return WebDavSource(DavClient(url, login, trust, names, pause), root, place, rights)
+    place = f"{opening.secret.get('username', '')} {url}"
+    return WebDavSource(DavClient(dav_connections(ground, login, trust), url, pause), root, place, rights)
 
 
 _SETTINGS: Final = {

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final
 
@@ -36,33 +36,42 @@ class SourceClock:
         """`clock` gives the moment, with a time zone."""
         self._db, self._store, self._documents = database, store, documents
         self._starter, self._clock = starter, clock
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
         """From now on it ticks here too; each due sync starts once, whoever looks."""
-        self._task = asyncio.create_task(self._tick_on())
+        self._tasks = [asyncio.create_task(self._repeat(act)) for act in (self.start_due, self.hide_stale)]
 
     async def close(self) -> None:
         """Stop."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def tick(self) -> int:
-        """Start what is due and hide what is stale; how many sources there was something to do for."""
-        stale = await self._store.stale(self._clock(), AT_ONCE)
-        for row in stale:
-            await self._hide(_scope_of(row), row["id"])
+        """Start what is due and hide what is stale, once; for how many sources there was something to do."""
+        return await self.start_due() + await self.hide_stale()
+
+    async def start_due(self) -> int:
+        """Start syncs that are due; how many there were."""
         due = await self._store.due(self._clock(), AT_ONCE)
         for row in due:
             await self._start_due(_scope_of(row), row["id"])
-        return len(stale) + len(due)
+        return len(due)
 
-    async def _tick_on(self) -> None:
+    async def hide_stale(self) -> int:
+        """Hide documents whose rights are too old; of how many sources. It may take long, and no start waits for it."""
+        stale = await self._store.stale(self._clock(), AT_ONCE)
+        for row in stale:
+            await self._hide(_scope_of(row), row["id"])
+        return len(stale)
+
+    async def _repeat(self, act: Callable[[], Awaitable[int]]) -> None:
         while True:
             try:
-                await self.tick()
-            except (AosError, psycopg.Error) as error:  # the next tick tries again
+                await act()
+            except (AosError, psycopg.Error) as error:  # the next time tries again
                 log.warning("sources: %s: %s", type(error).__name__, error)
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -81,11 +90,14 @@ class SourceClock:
 
     async def _hide(self, scope: Scope, source: str) -> None:
         """Batch by batch; it counts as hidden once all are, so that one that is cut off begins again."""
+        after: str | None = ""
         while True:
             async with self._db.transaction(scope) as tx:
                 if not await self._store.still_stale(tx, scope, source, self._clock()):
                     return
-                if not await self._documents.hide_stale(tx, scope, source, HIDDEN_AT_ONCE):
+                if after is not None:
+                    after = await self._documents.hide_stale(tx, scope, source, after, HIDDEN_AT_ONCE)
+                elif not await self._documents.hide_visible(tx, scope, source, HIDDEN_AT_ONCE):
                     await self._store.set_hidden(tx, scope, source)
                     return
 

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from redis.asyncio import Redis
+
 from cluster.state.db.postgres import Database
 from cluster.state.work.jobs import JobLedger
 from configs.sections_sources import SourceSettings
+from pipelines.documents.sync.folder_browser import FolderBrowser
 from pipelines.documents.sync.source_clock import SourceClock
 from pipelines.documents.sync.source_edits import SourceEditor
 from pipelines.documents.sync.source_opener import SourceOpener
@@ -25,13 +28,15 @@ class SourceParts:
     starter: SyncStarter
     editor: SourceEditor
     trials: SourceTrials
+    browser: FolderBrowser
 
     @classmethod
-    def over(cls, database: Database, opener: SourceOpener) -> "SourceParts":
-        """Over a database and an opener."""
+    def over(cls, database: Database, opener: SourceOpener, redis: Redis | None = None) -> "SourceParts":
+        """Over a database and an opener; with `redis` folders that were browsed are remembered for a while."""
         store = SourceStore(database)
         starter = SyncStarter(JobLedger(database), store)
-        return cls(store, opener, starter, SourceEditor(store), SourceTrials(opener))
+        browser = FolderBrowser(opener, redis)
+        return cls(store, opener, starter, SourceEditor(store), SourceTrials(opener), browser)
 
     def clock(self, database: Database) -> SourceClock:
         """What starts their syncs, and hides what nobody has confirmed for too long."""

@@ -144,6 +144,14 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         """The rights pass that counts from now on."""
         await tx.run(self._sql["set_pass"], source=source, workspace=scope.workspace, job=job)
 
+    async def ask(self, tx: Transaction, scope: Scope, source: str, job: str) -> None:
+        """A person was answered with a `job` that may have listed already what has changed: another sync follows."""
+        await tx.run(self._sql["ask"], source=source, workspace=scope.workspace, job=job)
+
+    async def begin_listing(self, tx: Transaction, scope: Scope, source: str, job: str) -> None:
+        """Whoever asked until now is answered by the listing of `job`, if that counts."""
+        await tx.run(self._sql["begin_listing"], source=source, workspace=scope.workspace, job=job)
+
     async def disable(self, tx: Transaction, scope: Scope, source: str) -> None:
         """No sync begins by itself any more."""
         await tx.run(self._sql["disable"], source=source, workspace=scope.workspace)
@@ -219,6 +227,7 @@ class SourceStore(SqlStore, queries="source_store.sql"):
         if plan.waiting:
             paths = sorted(one.path for one in plan.waiting)[:SAMPLE]
             waiting = {"reason": plan.reason, "removals": len(plan.waiting), "paths": paths, "job": told["job"]}
+        await tx.run(self._sql["hold"], **named)
         await tx.run(self._sql["await"], **named, items=[one.id for one in plan.waiting])
         values = {"waiting": None if waiting is None else Jsonb(waiting), "plan": Jsonb(dict(told)) if whole else None}
         await tx.run(self._sql["set_waiting"], **named, **values)

@@ -58,6 +58,16 @@ where id = %(source)s and workspace_id = %(workspace)s;
 -- set_pass: The pass that counts from now on.
 update sources set rights_job_id = %(job)s where id = %(source)s and workspace_id = %(workspace)s;
 
+-- ask: A listing that is under way has answered somebody; no row where its job removes the source.
+update sources s set asked_at = clock_timestamp()
+where s.id = %(source)s and s.workspace_id = %(workspace)s and exists (
+    select from jobs j where j.id = %(job)s and j.workspace_id = s.workspace_id and not j.payload ? 'remove');
+
+-- begin_listing: The listing that begins now sees all that was asked for until now.
+update sources s set asked_at = null
+where s.id = %(source)s and s.workspace_id = %(workspace)s and s.asked_at is not null
+  and %(job)s in (s.job_id, s.rights_job_id);
+
 -- disable: No sync begins by itself any more.
 update sources set enabled = false, next_at = null where id = %(source)s and workspace_id = %(workspace)s;
 
@@ -183,6 +193,13 @@ where i.source_id = %(source)s and i.workspace_id = %(workspace)s order by i.ite
 select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s
 and %(job)s in (s.job_id, s.rights_job_id) for share;
 
+-- hold_current: The same for who changes the source's row then: two who share it and wait for each other would both be held up.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s
+and %(job)s in (s.job_id, s.rights_job_id) for no key update;
+
+-- hold: A source's row, before those of its items: others take them in that order.
+select s.id from sources s where s.id = %(source)s and s.workspace_id = %(workspace)s for no key update;
+
 -- hold_documents: Documents of the source that are there, locked, so that nobody deletes them meanwhile.
 select d.id, d.origin from documents d
 where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_with(d.origin, %(prefix)s)
@@ -255,11 +272,16 @@ where d.id = any(%(documents)s) and d.workspace_id = %(workspace)s and starts_wi
 -- forget: What was remembered of an item.
 delete from source_items where source_id = %(source)s and workspace_id = %(workspace)s and item_id = any(%(items)s);
 
--- next_visible: The next documents of a source that somebody may see.
+-- next_items: The next items of a source that are here, by id, with their documents; whoever goes on does so after the last.
+select i.item_id, i.document_id from source_items i
+where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is null and i.item_id > %(after)s
+order by i.item_id limit %(most)s;
+
+-- visible: Some documents of a source that somebody may see.
 select i.document_id from source_items i join documents d on d.id = i.document_id and d.workspace_id = i.workspace_id
 where i.source_id = %(source)s and i.workspace_id = %(workspace)s and i.gone_at is null
   and d.readers is distinct from array[%(reader)s::text]
-order by i.document_id limit %(most)s;
+limit %(most)s;
 
 -- set_hidden: Nobody has confirmed its rights for too long.
 update sources set hidden_at = clock_timestamp() where id = %(source)s and workspace_id = %(workspace)s;

@@ -26,7 +26,7 @@ from pipelines.documents.sync.synced_documents import SyncedDocuments
 
 ROWS_A_WRITE: Final = 200
 FETCHED_A_TURN: Final = 64
-AT_ONCE: Final = 4  # items that are fetched side by side
+AT_ONCE: Final = 3  # items of a source that are fetched side by side
 ATTEMPTS: Final = 3  # at one item that the source does not give, while it gives others
 
 
@@ -112,7 +112,7 @@ class SourceSync:
         """All units are settled: the cursor moves on, and rights count as confirmed since the listing began."""
         source = str(payload["source"])
         async with self._jobs.writing(lease) as tx:
-            if payload.get("dry_run") or not await self._documents.is_current(tx, lease.scope, source, lease.job):
+            if payload.get("dry_run") or not await self._documents.hold_current(tx, lease.scope, source, lease.job):
                 return
             if payload.get("remove"):
                 await self._store.remove_if_empty(tx, lease.scope, source, gone_only=bool(payload.get("keep")))

@@ -38,10 +38,11 @@ class SyncStarter:
     store: SourceStore
 
     async def sync(self, tx: Transaction, scope: Scope, source: str, *, dry_run: bool = False) -> EnqueuedJob:
-        """The job that synchronises it, or only says what that would do; the one under way where that will list, too.
+        """The job that synchronises it, or only says what that would do; the one under way where that lists, too.
 
-        While a sync reads what it has listed, which may take days, it is a pass for rights and removals alone; a whole
-        sync follows. A dry run keeps no sync waiting. Raises NotFound.
+        That may have passed what has changed since: where a person asks, another one follows it. While a sync reads
+        what it has listed, which may take days, it is a pass for rights and removals alone; a whole sync follows. A dry
+        run keeps no sync waiting. Raises NotFound.
         """
         row = await self.store.lock(tx, scope, source)
         if dry_run:
@@ -49,18 +50,21 @@ class SyncStarter:
             return await (self._wake(tx, scope, row["job_id"]) if busy else self._enqueue(tx, scope, row, DRY_RUN))
         if row["passes"]:
             await self.jobs.wake(tx, scope, JobId(row["job_id"]))
-            return await self._wake(tx, scope, row["rights_job_id"])
+            return await self._ask(tx, scope, row["id"], row["rights_job_id"])
         if row["syncs"] and row["reads"]:
             await self.jobs.wake(tx, scope, JobId(row["job_id"]))
             job = await self.jobs.enqueue(tx, scope, SYNC, JobLane.SYNC, {"source": row["id"], RIGHTS_ONLY: True})
             await self.store.set_pass(tx, scope, row["id"], job.job)
             return job
         if row["syncs"] and not row["tries"]:
-            return await self._wake(tx, scope, row["job_id"])
+            return await self._ask(tx, scope, row["id"], row["job_id"])
         return await self._enqueue(tx, scope, row, {})
 
     async def follow(self, tx: Transaction, scope: Scope, source: str) -> None:
-        """Start a whole sync where passes have listed and nobody reads what they saw; the clock does so, too, later."""
+        """Start a sync where passes have listed and nobody reads what they saw, or somebody asked while one listed.
+
+        The clock does so, too, later.
+        """
         if await self.store.take_due(tx, scope, source, NEVER):
             await self.sync(tx, scope, source)
 
@@ -104,6 +108,12 @@ class SyncStarter:
         job = await self.jobs.enqueue(tx, scope, SYNC, JobLane.SYNC, payload)
         await self.store.set_job(tx, scope, row["id"], job.job, whole="dry_run" not in more)
         return job
+
+    async def _ask(self, tx: Transaction, scope: Scope, source: str, job: str) -> EnqueuedJob:
+        """Clocks and watches ask again by themselves."""
+        if scope.user is not None:
+            await self.store.ask(tx, scope, source, job)
+        return await self._wake(tx, scope, job)
 
     async def _wake(self, tx: Transaction, scope: Scope, job: str) -> EnqueuedJob:
         """One that is under way; where it rests because its source was away, it looks again."""

@@ -77,6 +77,9 @@ class SyncPlanner:
             rows = await (self._store.gone_items if keep else self._store.every_item)(lease.scope, source.id)
             await self._write_units(lease, ERASE, [erase_unit(row, left=keep) for row in rows])
             return {}
+        if not job.payload.get("dry_run"):
+            async with self._jobs.writing(lease) as tx:
+                await self._store.begin_listing(tx, lease.scope, source.id, lease.job)
         listed_at = self._clock()
         try:
             opened = await self._opener.open(lease.scope, source.kind, source.settings, source.credential)

@@ -31,6 +31,11 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         named = {"source": source, "workspace": scope.workspace, "job": job}
         return await tx.one(self._sql["is_current"], **named) is not None
 
+    async def hold_current(self, tx: Transaction, scope: Scope, source: str, job: str) -> bool:
+        """The same where the source's row is to be changed: nobody else writes for it until the transaction ends."""
+        named = {"source": source, "workspace": scope.workspace, "job": job}
+        return await tx.one(self._sql["hold_current"], **named) is not None
+
     async def take(
         self,
         tx: Transaction,
@@ -136,11 +141,23 @@ class SyncedDocuments(SqlStore, queries="source_store.sql"):
         await tx.run(self._sql["forget"], source=source.id, workspace=scope.workspace, items=[item])
         return locations
 
-    async def hide_stale(self, tx: Transaction, scope: Scope, source: str, most: int) -> int:
-        """Hide the next documents of a source whose rights are too old; 0 where none is left to hide."""
+    async def hide_stale(self, tx: Transaction, scope: Scope, source: str, after: str, most: int) -> str | None:
+        """Hide the next documents of a source whose rights are too old, `after` an item; the last item looked at.
+
+        None behind the last.
+        """
+        await lock_corpus(tx, scope)
+        named = {"source": source, "workspace": scope.workspace, "after": after, "most": most}
+        rows = await tx.all(self._sql["next_items"], **named)
+        documents = [row["document_id"] for row in rows if row["document_id"] is not None]
+        await self._hide(tx, scope, f"source:{source}/", documents, STALE)
+        return str(rows[-1]["item_id"]) if rows else None
+
+    async def hide_visible(self, tx: Transaction, scope: Scope, source: str, most: int) -> int:
+        """Hide what a sync has shown behind `hide_stale`; how many, and 0 where all of the source is hidden."""
         await lock_corpus(tx, scope)
         named = {"source": source, "workspace": scope.workspace, "reader": STALE, "most": most}
-        rows = await tx.all(self._sql["next_visible"], **named)
+        rows = await tx.all(self._sql["visible"], **named)
         await self._hide(tx, scope, f"source:{source}/", [row["document_id"] for row in rows], STALE)
         return len(rows)
 

@@ -1,4 +1,4 @@
-"""`aos export`: texts as JSON lines, a scan as searchable PDF, a document as Markdown, tables as Parquet."""
+"""`aos export`: texts as JSON lines, a searchable PDF, Markdown, tables as Parquet, or a whole workspace that moves."""
 
 import json
 import re
@@ -14,6 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 from cluster.basics.errors import Invalid, NotFound
 from cluster.console.api import JSON
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext, CommandSession
+from cluster.console.commands.documents.move_commands import DryRun, Tenant, export_workspace
 
 TABLES = ("pages", "words", "blocks", "cells", "chunks")
 INCOMPLETE = 3  # exit code where pages of the PDF were not read
@@ -24,6 +25,12 @@ Received = Callable[[int, int | None], None]
 
 def export(
     context: CommandContext,
+    workspace: Annotated[
+        str | None, typer.Argument(help="With --to: this workspace as a whole, by name or id. Run it on the server.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", metavar="FOLDER", help="A folder of its own.")] = None,
+    tenant: Tenant = None,
+    dry_run: DryRun = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file; else standard output, or the document's own name.")
     ] = None,
@@ -44,12 +51,27 @@ def export(
 
     With --pdf: exit 0 if every page was read, 3 if some were not.
 
+    A whole workspace (WORKSPACE --to FOLDER) is written as Parquet and bytes with a signed manifest, for `aos import`
+    and `aos merge`: documents with all versions, pages, words, tables, corrections, chunks, vectors, names and
+    relations, readers, agents, golden sets. Cut off, the same command goes on; run again later, it writes what has
+    changed. Exit 3 where documents stay out or lack their bytes. Never exported: passwords, tokens, keys, credentials
+    and what is bound to them, connections of models, sources, webhooks, schedules, skills' code, extracted fields,
+    policies, holds, conversations, runs, answers, usage, the audit trail.
+
     Example: aos export -o documents.jsonl
 
     Example: aos export --pdf minutes.pdf -o searchable.pdf
 
     Example: aos export --parquet tables --vectors
+
+    Example: aos export claims --to /mnt/claims
     """
+    if workspace is not None or to is not None:
+        named = (workspace, to, (output, pdf, markdown, parquet, document), vectors)
+        export_workspace(context, *_workspace_form(*named), tenant, dry_run, as_json)
+        return
+    if tenant is not None or dry_run:
+        raise Invalid("--tenant and --dry-run go with WORKSPACE --to FOLDER")
     _require_one_form((pdf, markdown, parquet), parquet, vectors or document is not None, output)
     session: CommandSession = context.obj
     if pdf is not None:
@@ -60,6 +82,17 @@ def export(
         _export_parquet(session, parquet, document, vectors, as_json)
     else:
         _export_lines(session, output, as_json)
+
+
+def _workspace_form(
+    workspace: str | None, folder: Path | None, forms: Sequence[object], vectors: bool
+) -> tuple[str, Path]:
+    """Raises Invalid: one of the two is missing, or another export was asked for, too."""
+    if workspace is None or folder is None:
+        raise Invalid("a whole workspace needs its name and a folder", fix="aos export WORKSPACE --to FOLDER")
+    if vectors or any(form is not None for form in forms):
+        raise Invalid("--to is an export of its own", fix="Leave the other options out.")
+    return workspace, folder
 
 
 def _require_one_form(forms: Sequence[object], parquet: Path | None, is_narrowed: bool, output: Path | None) -> None:

@@ -25,7 +25,11 @@ ITEM_COLUMNS = ("path", "state", "readers", "unknown", "status", "document_id", 
 SourceName = Annotated[str, typer.Argument(help="The source's name or id, from `aos sources list`.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Show progress until the job ends.")]
 
-sources = typer.Typer(no_args_is_help=True, help="List, add, test, synchronise and remove sources of documents.")
+sources = typer.Typer(
+    no_args_is_help=True,
+    help="List, add, test, synchronise and remove sources of documents: folders, shares, buckets, mailboxes,"
+    " repositories, sites and clouds, these by their own APIs or by Composio's (`aos sources kinds`).",
+)
 
 
 @sources.command("list")
@@ -80,6 +84,8 @@ def add_source(
     Example: aos sources add handbook git --set url=https://git.example/handbook.git --set folder=docs --every 60
 
     Example: aos sources add site web --set url=https://example.com/docs/ --every 1440
+
+    Example: aos sources add drive composio --set app=googledrive --set account=ca_… --set public=yes --credential key
     """
     body: JSON = {"kind": kind, "settings": parse_pairs(setting), "credential": credential}
     body |= {"readers": reader or [], "group_names": parse_pairs(group)}

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from pi_heif import register_heif_opener  # pillow-heif without the encoder x265, which is GPL
 from PIL import ExifTags, Image, UnidentifiedImageError
-from pillow_heif import register_heif_opener
 
 from pipelines.documents.document import Caveat, CaveatKind, FailureReason, Page, Unreadable
 from pipelines.documents.extract.opened import ExtractionContext, OpenedDocument

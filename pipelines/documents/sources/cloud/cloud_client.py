@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import httpx
 
@@ -47,6 +47,16 @@ def listing_faults(who: str) -> Iterator[None]:
         raise SourceRefused(f"{who} knows no such place: {error.detail}") from error
 
 
+class CloudKeys(Protocol):
+    """What a service knows us by."""
+
+    async def headers(self) -> Mapping[str, str]:
+        """Sent to the service's own host alone. Raises SourceRefused, SourceAway."""
+
+    def is_renewable(self) -> bool:
+        """True where what was refused is worth asking for anew; that is done once."""
+
+
 class CloudClient:
     """Calls below one base URL. Raises SourceRefused, SourceAway, ItemGone, CursorExpired, and nothing else."""
 
@@ -54,12 +64,12 @@ class CloudClient:
         self,
         http: httpx.AsyncClient,
         base: str,
-        tokens: CloudTokens,
+        keys: CloudKeys,
         check: Callable[[str], Awaitable[str]],
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`http` is a `checked_client`; `check` raises where a base URL may not be connected to."""
-        self._http, self._base, self._tokens, self._check = http, base.rstrip("/"), tokens, check
+        self._http, self._base, self._keys, self._check = http, base.rstrip("/"), keys, check
         self._pause = pause
 
     async def get(
@@ -99,7 +109,7 @@ class CloudClient:
     async def at_other_base(self, base: str) -> "CloudClient":
         """The same connections and token below another base URL; whoever closes one closes both."""
         await self._check(base)
-        return CloudClient(self._http, base, self._tokens, self._check, self._pause)
+        return CloudClient(self._http, base, self._keys, self._check, self._pause)
 
     async def close(self) -> None:
         """Close connections."""
@@ -127,9 +137,9 @@ class CloudClient:
     async def _ask(self, method: str, url: str, may: tuple[int, ...], **how: Any) -> httpx.Response:
         renewed, tried = False, 1
         while True:
-            token = {"Authorization": f"Bearer {await self._tokens.current()}"}
+            secret = await self._keys.headers()
             async with asyncio.timeout(ANSWER_SECONDS):
-                answer = await send_checked(self._http, method, url, secret=token, **how)
+                answer = await send_checked(self._http, method, url, secret=secret, **how)
             if answer.is_success or answer.status_code in may:
                 return answer
             try:
@@ -137,7 +147,7 @@ class CloudClient:
                     told = (await read_whole(answer, _ERROR_BYTES) or b"").decode("utf-8", "replace")
             finally:
                 await answer.aclose()
-            if answer.status_code == 401 and not renewed and self._tokens.is_renewable():
+            if answer.status_code == 401 and not renewed and self._keys.is_renewable():
                 renewed = True
                 continue
             is_busy = answer.status_code in _BUSY or any(word in told for word in _LIMITS)

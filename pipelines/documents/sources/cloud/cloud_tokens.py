@@ -54,7 +54,7 @@ class CloudTokens:
         self._client, self._secret, self._endpoint, self._clock = client, secret, endpoint, clock
         self._token, self._until = secret.get("token", ""), 0.0
         self._given = bool(self._token)
-        if self._given and not _is_sendable(self._token):
+        if self._given and not is_sendable(self._token):
             raise SourceInvalid("the token of the credential has characters that no token has")
         if not self._given and not _is_complete(secret):
             raise SourceInvalid(
@@ -67,6 +67,10 @@ class CloudTokens:
         if not self._given and self._clock() > self._until - EARLY_SECONDS:
             await self._ask()
         return self._token
+
+    async def headers(self) -> dict[str, str]:
+        """What a request is sent with. Raises SourceRefused, SourceAway."""
+        return {"Authorization": f"Bearer {await self.current()}"}
 
     def is_renewable(self) -> bool:
         """True where a token that is refused is worth asking for another; that is done once."""
@@ -126,14 +130,14 @@ def _is_complete(secret: Mapping[str, str]) -> bool:
 def _token_of(body: bytes, now: float) -> tuple[str, float]:
     found: Any = json.loads(body)
     token, seconds = found["access_token"], float(found.get("expires_in") or 3600)
-    if not isinstance(token, str) or not _is_sendable(token):
+    if not isinstance(token, str) or not is_sendable(token):
         raise ValueError("it is no token")
     seconds = seconds if seconds == seconds else SHORTEST_SECONDS  # "NaN" is a number, too
     return token, now + min(max(seconds, SHORTEST_SECONDS), LONGEST_SECONDS)
 
 
-def _is_sendable(token: str) -> bool:
-    """True for what can stand in a header (RFC 6750 allows less)."""
+def is_sendable(token: str) -> bool:
+    """True for a token that can stand in a header (RFC 6750 allows less)."""
     return bool(token) and all("!" <= one <= "~" for one in token)
 
 

@@ -36,14 +36,14 @@ _PAGE: Final = 1000
 _BASE: Final = "https://www.googleapis.com/drive/v3"
 _TOKEN: Final = "https://oauth2.googleapis.com/token"
 _SCOPE: Final = "https://www.googleapis.com/auth/drive.readonly"
-_GOOGLE: Final = "application/vnd.google-apps."
-_FOLDER: Final = f"{_GOOGLE}folder"
+GOOGLE_KIND: Final = "application/vnd.google-apps."
+FOLDER_KIND: Final = f"{GOOGLE_KIND}folder"
 _OFFICE: Final = "application/vnd.openxmlformats-officedocument."
-_EXPORTS: Final = {
-    f"{_GOOGLE}document": (f"{_OFFICE}wordprocessingml.document", ".docx"),
-    f"{_GOOGLE}spreadsheet": (f"{_OFFICE}spreadsheetml.sheet", ".xlsx"),
-    f"{_GOOGLE}presentation": (f"{_OFFICE}presentationml.presentation", ".pptx"),
-    f"{_GOOGLE}drawing": ("application/pdf", ".pdf"),
+EXPORTS: Final = {
+    f"{GOOGLE_KIND}document": (f"{_OFFICE}wordprocessingml.document", ".docx"),
+    f"{GOOGLE_KIND}spreadsheet": (f"{_OFFICE}spreadsheetml.sheet", ".xlsx"),
+    f"{GOOGLE_KIND}presentation": (f"{_OFFICE}presentationml.presentation", ".pptx"),
+    f"{GOOGLE_KIND}drawing": ("application/pdf", ".pdf"),
 }
 _FIELDS: Final = (
     "id,name,mimeType,parents,trashed,size,md5Checksum,modifiedTime,"
@@ -87,8 +87,8 @@ class GoogleDriveSource:
     async def read(self, item: SourceItem, start: int = 0, length: int | None = None) -> AsyncIterator[bytes]:
         """See `Source`; what is exported has no ranges, and is cut here."""
         path, export = f"files/{quote(item.id, safe='')}", item.version.partition(" ")[0]
-        params = {"mimeType": _EXPORTS[export][0]} if export in _EXPORTS else {"alt": "media", **_one_drive()}
-        if export in _EXPORTS:
+        params = {"mimeType": EXPORTS[export][0]} if export in EXPORTS else {"alt": "media", **_one_drive()}
+        if export in EXPORTS:
             path = f"{path}/export"
         async for block in self._client.read(path, start, length, params=params):
             yield block
@@ -109,9 +109,9 @@ class GoogleDriveSource:
         begun = await self._client.get("changes/startPageToken", {**_one_drive(), **in_drive})
         cursor = text_of(begun, "startPageToken")
         yield ListingPage(removed=sorted(told))
-        async for folders in self._files(f"mimeType = '{_FOLDER}'"):
+        async for folders in self._files(f"mimeType = '{FOLDER_KIND}'"):
             self._learn(folders)
-        async for files in self._files(f"mimeType != '{_FOLDER}'"):
+        async for files in self._files(f"mimeType != '{FOLDER_KIND}'"):
             items = [await self._item_of(one) for one in files if _is_read(one)]
             yield ListingPage([one for one in items if one is not None])
         yield ListingPage(cursor=cursor)
@@ -152,7 +152,7 @@ class GoogleDriveSource:
                 if change.get("changeType", "file") != "file":
                     continue
                 file = part_of(change, "file")
-                if file.get("mimeType") == _FOLDER:
+                if file.get("mimeType") == FOLDER_KIND:
                     raise _FolderChanged
                 id_ = id_of(change, "fileId")
                 item = None if change.get("removed") else await self._changed(file)
@@ -174,7 +174,7 @@ class GoogleDriveSource:
 
     def _learn(self, folders: Iterable[Mapping[str, Any]]) -> None:
         for one in folders:
-            if one.get("mimeType") == _FOLDER:
+            if one.get("mimeType") == FOLDER_KIND:
                 self._folders[id_of(one)] = (name_of(one), _parent_of(one))
         if len(self._folders) > MOST_FOLDERS:
             raise SourceRefused(f"there are more than {MOST_FOLDERS} folders", fix="Make a source of each part of it.")
@@ -185,8 +185,8 @@ class GoogleDriveSource:
         if above is None:
             return None
         kind, name = text_of(one, "mimeType"), name_of(one)
-        if kind in _EXPORTS:
-            ending = _EXPORTS[kind][1]
+        if kind in EXPORTS:
+            ending = EXPORTS[kind][1]
             name = name if name.lower().endswith(ending) else f"{name}{ending}"
             version, size = f"{kind} {text_of(one, 'modifiedTime')}", None  # what an export has is not told
         else:
@@ -233,7 +233,7 @@ def _parent_of(one: Mapping[str, Any]) -> str | None:
 
 def _is_read(one: Mapping[str, Any]) -> bool:
     kind = text_of(one, "mimeType")
-    return (not kind.startswith(_GOOGLE) or kind in _EXPORTS) and not housekeeping_kind(name_of(one))
+    return (not kind.startswith(GOOGLE_KIND) or kind in EXPORTS) and not housekeeping_kind(name_of(one))
 
 
 def _rights_from(permissions: Any) -> ItemRights | None:

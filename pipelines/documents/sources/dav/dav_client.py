@@ -3,15 +3,23 @@
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from pipelines.documents.sources.checked_http import GARBAGE, part_of
+from pipelines.documents.sources.checked_http import (
+    USER_AGENT,
+    checked_client,
+    classified_faults,
+    is_untrusted,
+    origin_of,
+    part_of,
+    wanted_wait,
+)
 from pipelines.documents.sources.dav.multistatus import (
     PROPFIND_BODY,
     BrokenAnswer,
@@ -22,7 +30,7 @@ from pipelines.documents.sources.dav.multistatus import (
     path_of_segments,
     segments_of,
 )
-from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceRefused
+from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceGround, SourceRefused
 
 MOST_REDIRECTS: Final = 3
 TRIES: Final = 4
@@ -57,34 +65,24 @@ class DavLogin:
     """How requests are signed in: a name and a password, or a token; nothing of both is anonymous."""
 
     auth: httpx.Auth | None = None
-    headers: Mapping[str, str] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def dav_connections(ground: SourceGround, login: DavLogin, trust: ssl.SSLContext) -> httpx.AsyncClient:
+    """What a `DavClient` speaks through; `trust`: whose certificates are believed."""
+    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **login.headers}
+    return checked_client(ground, tls=trust, auth=login.auth, headers=headers, timeout=_TIMES)
 
 
 class DavClient:
     """One server. Whatever it is asked for lies on its origin: that alone gets the credential."""
 
     def __init__(
-        self,
-        url: str,
-        login: DavLogin,
-        trust: ssl.SSLContext,
-        names: frozenset[str] = frozenset(),
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        self, http: httpx.AsyncClient, url: str, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
-        """`url`: of a folder, checked. `names`: hosts besides its own by which the server may call itself."""
-        parts = urlsplit(url)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._hosts = names | {(parts.hostname or "").lower()}
-        self._pause = pause
-        self._http = httpx.AsyncClient(
-            auth=login.auth,
-            headers={"User-Agent": "aos", "Accept-Encoding": "identity", **(login.headers or {})},
-            verify=trust,
-            trust_env=False,
-            timeout=_TIMES,
-            follow_redirects=False,
-            limits=httpx.Limits(max_connections=8),
-        )
+        """`http`: see `dav_connections`. `url`: of a folder."""
+        self._http, self._origin, self._pause = http, origin_of(url), pause
+        self._hosts = frozenset({(urlsplit(url).hostname or "").lower()})
 
     async def close(self) -> None:
         """Close connections."""
@@ -161,23 +159,12 @@ class DavClient:
         self, method: str, path: str, headers: Mapping[str, str], content: bytes | None = None
     ) -> AsyncIterator[tuple[httpx.Response, str]]:
         """An answer and the path that gave it. Errors of the wire are classified, also while the block reads."""
-        try:
+        with classified_faults(self._origin), _named_distrust():
             answer, where = await self._ask(method, path, headers, content)
             try:
                 yield answer, where
             finally:
                 await answer.aclose()
-        except httpx.HTTPError as error:
-            if _is_untrusted(error):
-                raise SourceRefused(
-                    "the server's certificate is not trusted",
-                    fix="Where a private authority has signed it, give its certificate as the setting authority.",
-                ) from error
-            raise SourceAway(f"the server cannot be reached, or broke off: {type(error).__name__}") from error
-        except httpx.InvalidURL as error:
-            raise SourceRefused("the server leads to a place that is none") from error
-        except GARBAGE as error:
-            raise SourceAway("the server answers with what makes no sense") from error
 
     async def _ask(
         self, method: str, path: str, headers: Mapping[str, str], content: bytes | None
@@ -193,7 +180,7 @@ class DavClient:
                 path = self._next_path(path, answer.headers.get("location", ""), redirects)
             elif code in _BUSY:
                 await answer.aclose()
-                wait = _wanted_wait(answer, tried)
+                wait = wanted_wait(answer.headers.get("retry-after"), float(2 ** (tried - 1)))
                 if tried == TRIES or wait > LONGEST_WAIT:
                     raise SourceAway(f"the server is busy ({code})")
                 tried += 1
@@ -209,7 +196,7 @@ class DavClient:
             there = urlsplit(urljoin(self._origin + path, location))
         except ValueError as error:
             raise SourceRefused("the server leads to a place that is none") from error
-        if not location or f"{there.scheme}://{there.netloc}" != self._origin:
+        if not location or origin_of(there.geturl()) != self._origin:
             raise SourceRefused("the server leads to another place, which gets no credential of ours")
         if redirects > MOST_REDIRECTS:
             raise SourceRefused("the server leads on and on")
@@ -256,15 +243,14 @@ def _plain_tag(tag: str) -> str:
     return tag.strip().strip('"').removesuffix("-gzip").removesuffix(";gzip")
 
 
-def _wanted_wait(answer: httpx.Response, tried: int) -> float:
-    """Seconds. A date is not believed: clocks differ."""
-    found = answer.headers.get("retry-after", "").strip()
-    return float(found) if found.isascii() and found.isdigit() else float(2 ** (tried - 1))
-
-
-def _is_untrusted(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+@contextmanager
+def _named_distrust() -> Iterator[None]:
+    try:
+        yield
+    except httpx.HTTPError as error:
+        if not is_untrusted(error):
+            raise
+        raise SourceRefused(
+            "the server's certificate is not trusted",
+            fix="Where a private authority has signed it, give its certificate as the setting authority.",
+        ) from error

@@ -10,15 +10,15 @@ import httpx
 from protego import Protego
 
 from pipelines.documents.sources.checked_http import (
-    CONNECTION,
-    PACKING,
+    NETWORK_ERRORS,
     USER_AGENT,
-    CheckedHost,
+    network_fault,
+    origin_of,
     read_whole,
-    tls_context,
+    wanted_wait,
 )
 from pipelines.documents.sources.site.site_urls import normal_url
-from pipelines.documents.sources.source_port import SourceAway, SourceRefused
+from pipelines.documents.sources.source_port import SourceAway, SourceInvalid, SourceRefused
 
 FILE_BYTES: Final = 64 << 20
 _ROBOTS_BYTES: Final = 512 << 10  # RFC 9309 asks for 500 KiB at least
@@ -72,16 +72,14 @@ class SiteClient:
 
     def __init__(
         self,
-        host: CheckedHost,
+        http: httpx.AsyncClient,
+        origin: str,
         rate: float,
-        auth: tuple[str, str] | None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`rate`: requests a second, at most."""
-        self._host, self._gap, self._next = host, 1 / rate, 0.0
+        """`http` is a `checked_client`. `rate`: requests a second, at most."""
+        self._http, self._origin, self._gap, self._next = http, origin, 1 / rate, 0.0
         self._turn, self._sleep = asyncio.Lock(), sleep
-        limits = httpx.Limits(max_connections=4)
-        self._http = httpx.AsyncClient(auth=auth, verify=tls_context(), limits=limits, **CONNECTION)
 
     async def close(self) -> None:
         """Give connections back."""
@@ -97,8 +95,7 @@ class SiteClient:
             answer = await self._ask(url, headers or {}, most)
             if not answer.failed or attempt == _TRIES - 1:
                 break
-            told = answer.header("retry-after")
-            wait = float(told) if told.isascii() and told.isdigit() else self._gap
+            wait = wanted_wait(answer.header("retry-after"), self._gap)
             if wait > _LONGEST_DELAY:
                 break
             self._next = max(self._next, time.monotonic() + wait)
@@ -110,17 +107,17 @@ class SiteClient:
         Raises SourceAway: it cannot be had now, which means that nothing may be asked (RFC 9309); SourceRefused: it
         wants so long a pause that nothing would come of it.
         """
-        url: str | None = f"{self._host.origin}/robots.txt"
+        url: str | None = f"{self._origin}/robots.txt"
         answer = SiteAnswer(0)
         for _ in range(5):
             answer = await self.get(url or "", most=_ROBOTS_BYTES)
             if not 300 <= answer.status < 400:
                 break
             url = normal_url(answer.header("location"), url or "")
-            if url is None or not self._host.holds(url):
+            if url is None or origin_of(url) != self._origin:
                 break
         if answer.failed:
-            raise SourceAway(f"{self._host.origin}/robots.txt: {answer.why or f'the site answers {answer.status}'}")
+            raise SourceAway(f"{self._origin}/robots.txt: {answer.why or f'the site answers {answer.status}'}")
         text = (answer.body or b"").decode("utf-8", "replace") if answer.status == 200 else ""
         robots = SiteRobots(Protego.parse(text), text)
         if robots.delay > _LONGEST_DELAY:
@@ -129,13 +126,10 @@ class SiteClient:
         return robots
 
     async def _ask(self, url: str, headers: Mapping[str, str], most: int) -> SiteAnswer:
-        request = self._http.build_request(
-            "GET",
-            self._host.address_of(url),
-            headers={**headers, **self._host.headers, **PACKING, "Accept": _ACCEPT},
-            extensions=dict(self._host.extensions),
-        )
+        if origin_of(url) != self._origin:
+            raise SourceInvalid(f"{url} lies elsewhere")  # and gets no password of this site
         try:
+            request = self._http.build_request("GET", url, headers={**headers, "Accept": _ACCEPT})
             async with asyncio.timeout(_ANSWER_SECONDS):
                 answer = await self._http.send(request, stream=True)
                 try:
@@ -146,11 +140,10 @@ class SiteClient:
                     return SiteAnswer(answer.status_code, found, body)
                 finally:
                     await answer.aclose()
-        except TimeoutError:
-            return SiteAnswer(0, why="it does not answer in time")
         except SourceAway as error:  # of this one answer
             return SiteAnswer(0, why=str(error))
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                raise SourceRefused("the site's certificate is not valid for this host") from error
-            return SiteAnswer(0, why=f"it does not answer: {str(error)[:100] or type(error).__name__}")
+        except NETWORK_ERRORS as error:
+            fault = network_fault(error, self._origin)
+            if isinstance(fault, SourceRefused) and not isinstance(error, httpx.InvalidURL):
+                raise fault from error
+            return SiteAnswer(0, why=str(network_fault(error, "it")))

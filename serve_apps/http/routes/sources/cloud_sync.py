@@ -4,6 +4,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel
 
 from cluster.state.db.postgres import Transaction
 from cluster.state.work.jobs import EnqueuedJob
@@ -25,11 +26,43 @@ class CloudSyncRequest(RequestBody):
     dry_run: bool = False
 
 
+class SourceFolderShape(BaseModel):
+    """A folder: `id` is what the setting `folder` of its kind takes."""
+
+    id: str
+    name: str
+
+
+class SourceFolders(BaseModel):
+    """Folders by name; `remembered`: they were listed less than five minutes ago, and not again."""
+
+    items: list[SourceFolderShape]
+    total: int
+    remembered: bool
+
+
 @router.get("/api/cloud-sync/folders", dependencies=[OPERATE])
 async def cloud_folders(me: Me, parts: Its, skip: Skip = 0, limit: Limit = 100) -> Sources:
     """List the sources of the workspace, as GET /api/sources does."""
     rows, total = await parts.sources.store.page(me.scope, skip=skip, limit=limit)
     return Sources(items=[SourceShape.of(row) for row in rows], total=total)
+
+
+@router.get("/api/cloud-sync/folders/{source_id}", dependencies=[OPERATE])
+async def browse_folders(
+    source_id: UUID,
+    me: Me,
+    parts: Its,
+    parent: Annotated[str | None, Query(max_length=1_024, description="Id of a folder; the source's own.")] = None,
+) -> SourceFolders:
+    """List the folders of a cloud right below one, for a source of kind composio: what its setting `folder` may be.
+
+    They are remembered for five minutes.
+    """
+    row = await parts.sources.store.show(me.scope, str(source_id))
+    found = await parts.sources.browser.browse(me.scope, row, parent)
+    items = [SourceFolderShape(id=one.id, name=one.name) for one in found.folders]
+    return SourceFolders(items=items, total=len(items), remembered=found.remembered)
 
 
 @router.get("/api/cloud-sync/files", dependencies=[OPERATE])

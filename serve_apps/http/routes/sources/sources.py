@@ -111,8 +111,9 @@ async def sync_source(
 ) -> Started:
     """Synchronise it now: a job. While one is under way that one is the answer, and `fresh` is false.
 
-    While one reads what it has listed, the job is a pass that lists once more, and writes at once who may see what and
-    what is gone; a whole sync follows.
+    Its listing may have passed what has changed since: where it had begun, another sync follows by itself. While
+    one reads what it has listed, the job is a pass that lists once more, and writes at once who may see what and what
+    is gone; a whole sync follows.
     """
 
     async def start(tx: Transaction) -> EnqueuedJob:

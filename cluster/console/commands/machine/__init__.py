@@ -1,0 +1,1 @@
+"""Commands that change this machine and speak no HTTP."""
