@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from configs.section import Section
 
@@ -11,11 +11,13 @@ class BackupSettings(Section):
     """Where `aos backup` writes to and `aos restore` reads from, unless a command names another place.
 
     `url`: an absolute folder, or `s3://bucket/prefix` with the endpoint and keys of `blobs`. `passphrase_file`: without
-    it the files of secrets (vault, sign-in and receipts) are left out, and have to be kept elsewhere.
+    it the files of secrets (vault, sign-in and receipts) are left out, and have to be kept elsewhere. With a `url` the
+    supervisor ships the log all the time and makes a backup `every_hours`, a full one a week.
     """
 
     url: str | None = None
     passphrase_file: Path | None = None
+    every_hours: float = Field(24, gt=0)
 
     @field_validator("url")
     @classmethod

@@ -4,8 +4,8 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,12 @@ import pytest
 
 from cluster.cli import run_command
 from cluster.state.backup.backup_run import plan_backup, run_backup
+from cluster.state.backup.backup_state import backup_complaint, read_backup_state
 from cluster.state.backup.blob_copies import blob_object, read_index
 from cluster.state.backup.catalog import list_backups
 from cluster.state.backup.destination import BackupFailed, Destination
+from cluster.state.backup.instance_claim import ForeignDestination, claim_destination
+from cluster.state.backup.keeper import BackupKeeper
 from cluster.state.backup.log_shipping import LogShipping
 from cluster.state.backup.verification import verify_destination
 from cluster.state.db import embedded
@@ -34,7 +37,8 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-def settings(folder: Path) -> Settings:
+def settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("AOS_BACKUP_PASSPHRASE_FILE", str(folder / "pass"))
     (folder / "to").mkdir()
     (folder / "pass").write_text("a long passphrase")
     given = {"AOS_STATE_DIR": str(folder / "a"), "AOS_BACKUP_URL": str(folder / "to")}
@@ -95,7 +99,6 @@ def test_dp_07_full_two_increments_and_log_restore_to_a_time_between_two_changes
     finally:
         shipping.close()
     assert verify_destination(place) == []
-    monkeypatch.setenv("AOS_BACKUP_PASSPHRASE_FILE", str(folder / "pass"))
     target = str(folder / "b")
     words = ["restore", "--from", str(folder / "to"), "--to-time", moment.isoformat(), "--state-dir", target, "--json"]
     assert run_command(words) == 0, capsys.readouterr()
@@ -161,3 +164,105 @@ def test_dp_07_prune_never_breaks_a_chain(tmp_path: Path) -> None:
     assert [one.id for one in found] == ["1", "2", "3", "4"]  # what 5 builds on is gone
     assert [one.id for one in removable(found, 1, None, now)] == ["1", "2"]
     assert removable(found, 1, 3.5, now) == []
+
+
+def keeper_of(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...] | None = None
+) -> BackupKeeper:
+    for name, value in (("AOS_STATE_DIR", settings.state_dir), ("AOS_BACKUP_URL", settings.backup.url or "")):
+        monkeypatch.setenv(name, str(value))
+    return BackupKeeper(settings, print) if command is None else BackupKeeper(settings, print, command)
+
+
+def step_until(keeper: BackupKeeper, what: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        keeper.step()
+        time.sleep(0.1)
+
+
+def test_dp_07_the_keeper_makes_the_first_backup_and_ships_a_quiet_instance(
+    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper = keeper_of(settings, monkeypatch)
+    try:
+        step_until(keeper, lambda: bool(read_backup_state(folder / "a").ended))
+        known = read_backup_state(folder / "a")
+        assert (known.kind, known.failed) == ("full", "") and not keeper.is_due()
+        change(settings, "insert into things values (1, 'quiet')")
+        moment = row_hash(settings)[1]
+        step_until(keeper, lambda: datetime.fromisoformat(read_backup_state(folder / "a").shipped) > moment)
+        assert backup_complaint(read_backup_state(folder / "a"), 24, datetime.now(UTC), ships=True) == ""
+        late = datetime.now(UTC) + timedelta(hours=49)
+        assert "49.0 h old" in backup_complaint(read_backup_state(folder / "a"), 24, late, ships=True)
+        (folder / "to").rename(folder / "away")
+        known = read_backup_state(folder / "a")
+        step_until(keeper, lambda: "is its disk mounted" in read_backup_state(folder / "a").failed)
+        assert not (folder / "to").exists(), "nothing is written beside the disk"
+        (folder / "away").rename(folder / "to")
+        step_until(keeper, lambda: read_backup_state(folder / "a").shipped > known.shipped)
+        assert read_backup_state(folder / "a").failed == ""
+    finally:
+        keeper.close()
+
+
+def await_lost_slot(settings: Settings) -> None:
+    for _ in range(50):
+        change(settings, "select pg_switch_wal()")
+        change(settings, "checkpoint")
+        with psycopg.connect(embedded.postgres_endpoints(settings)[1] or "", autocommit=True) as db:
+            if db.execute("select wal_status from pg_replication_slots").fetchone() == ("lost",):
+                return
+    raise AssertionError("the slot keeps all of the log")
+
+
+def test_dp_07_a_slot_that_was_lost_is_begun_anew_and_told(settings: Settings, folder: Path) -> None:
+    place = Destination.of(str(folder / "to"), settings.blobs)
+    shipping = LogShipping(settings, place)
+    try:
+        shipping.round()
+        assert back_up(settings, "full") == "full"
+        shipping.close()
+        change(settings, "alter system set max_slot_wal_keep_size = '1MB'")
+        change(settings, "select pg_reload_conf()")
+        for _ in range(3):
+            change(
+                settings,
+                "insert into things select n, repeat('x', 500) from generate_series(1, 9000) n "
+                "on conflict (id) do update set what = excluded.what || 'y'",
+            )
+            change(settings, "select pg_switch_wal()")
+        await_lost_slot(settings)
+        middle = row_hash(settings)[1]
+        shipping.round()
+        known = read_backup_state(folder / "a")
+        assert known.gap > known.ended
+        assert "gap" in backup_complaint(known, 24, datetime.now(UTC), ships=True)
+        change(settings, "insert into things values (100000, 'after the gap')")
+        change(settings, "select pg_switch_wal()")
+        shipping.round()
+        words = ["restore", "--from", str(folder / "to"), "--to-time", middle.isoformat(), "--state-dir"]
+        assert run_command([*words, str(folder / "b")]) == 1
+        assert back_up(settings, "incremental") == "incremental"
+        then = row_hash(settings)[0]
+        shipping.round()
+    finally:
+        shipping.close()
+    known = read_backup_state(folder / "a")
+    assert backup_complaint(known, 24, datetime.now(UTC), ships=False) == ""
+    embedded.stop_servers(folder / "b")
+    shutil.rmtree(folder / "b")
+    assert run_command(["restore", "--from", str(folder / "to"), "--state-dir", str(folder / "b")]) == 0
+    again = settings.model_copy(update={"state_dir": folder / "b"})
+    embedded.start_servers(again)
+    assert row_hash(again)[0] == then
+
+
+def test_dp_07_a_destination_belongs_to_one_instance(settings: Settings, folder: Path) -> None:
+    place = Destination.of(str(folder / "to"), settings.blobs)
+    claim_destination(settings, place)
+    claim_destination(settings, place)
+    other = settings.model_copy(update={"state_dir": folder / "other"})
+    with pytest.raises(ForeignDestination, match="belongs to an instance of"):
+        claim_destination(other, place)

@@ -16,9 +16,11 @@ from uuid import uuid4
 import psycopg
 
 from cluster.basics.errors import InvalidSettings
-from cluster.state.backup.blob_copies import blob_side, copy_new_blobs, pack_index
+from cluster.state.backup.backup_state import note_backup_state
+from cluster.state.backup.blob_copies import copy_new_blobs, pack_index
 from cluster.state.backup.catalog import BackupManifest, chain_of, list_backups, write_manifest
 from cluster.state.backup.destination import BackupFailed, Destination
+from cluster.state.backup.instance_claim import claim_destination
 from cluster.state.backup.wrapped_files import read_passphrase, wrap_files
 from cluster.state.db.daemon import file_lock, make_private
 from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs
@@ -63,9 +65,12 @@ def run_backup(settings: Settings, place: Destination, plan: BackupPlan, report:
     make_private(state)
     passphrase = read_passphrase(settings.backup.passphrase_file)
     with file_lock(state / LOCK):
+        claim_destination(settings, place)
+        for left in state.glob("backup-*/"):  # of one that was killed
+            shutil.rmtree(left, ignore_errors=True)
         began = datetime.now(UTC)
         id_ = f"{began:%Y%m%dT%H%M%SZ}-{uuid4().hex[:6]}"
-        _, came = copy_new_blobs(place, blob_side(settings))
+        _, came = copy_new_blobs(settings, place)
         report(f"bytes of documents: {came:,} new")
         with TemporaryDirectory(prefix="backup-", dir=state) as folder:
             try:
@@ -75,7 +80,7 @@ def run_backup(settings: Settings, place: Destination, plan: BackupPlan, report:
                     f"{state}: {error.strerror or error}", fix="Make room for one backup there."
                 ) from error
         ended = datetime.now(UTC)
-        blobs, came = copy_new_blobs(place, blob_side(settings))
+        blobs, came = copy_new_blobs(settings, place)
         report(f"bytes of documents: {came:,} more since")
         rest = {"blob-index.json.gz": pack_index(blobs), "settings.json": _settings_text(settings)}
         if passphrase is not None:
@@ -88,6 +93,9 @@ def run_backup(settings: Settings, place: Destination, plan: BackupPlan, report:
         times = began.isoformat(), ended.isoformat()
         made = BackupManifest(id_, parent, *times, wal, digests, sizes, len(blobs), system)
         write_manifest(place, made)
+        if place.name == settings.backup.url:
+            noted = {"id": made.id, "ended": made.ended, "kind": made.kind, "failed": ""}
+            note_backup_state(state, noted)
         return made
 
 

@@ -2,11 +2,13 @@
 
 import gzip
 import json
+from contextlib import AbstractContextManager
 from hashlib import sha256
 
 from cluster.state.backup.destination import BackupFailed, Destination
+from cluster.state.db.daemon import file_lock
 from cluster.state.objects.bucket import Bucket
-from cluster.state.objects.migration import UNDER_WAY, BucketSide, FolderSide, ObjectSide
+from cluster.state.objects.migration import BucketSide, FolderSide, ObjectSide, is_under_way
 from configs.sections import Settings
 
 INDEX = "blob-index.json.gz"
@@ -43,16 +45,17 @@ def pack_index(index: BlobIndex) -> bytes:
     return gzip.compress(json.dumps(index, sort_keys=True).encode(), 6, mtime=0)
 
 
-def copy_new_blobs(place: Destination, source: ObjectSide) -> tuple[BlobIndex, int]:
+def copy_new_blobs(settings: Settings, place: Destination) -> tuple[BlobIndex, int]:
     """Copy what the index does not name yet; what is there now, and how many came.
 
     Before and after the snapshot of the database: what it names was written before its row, so one of both passes sees
     it. What a sweep removed since the first pass stays in the destination, for the database of that time may name it;
     what was erased is left out by the log of erasures when it is put back, and goes with `aos backup prune`.
     """
-    index, now, came = read_index(place), BlobIndex(), 0
+    source, index = blob_side(settings), read_index(place)
+    now, new = BlobIndex(), BlobIndex()
     for key, size in source.objects():
-        if key.split("/", 1)[0] in UNDER_WAY:
+        if is_under_way(key):
             continue
         known = index.get(key)
         if known is None or known[1] != size:
@@ -67,9 +70,14 @@ def copy_new_blobs(place: Destination, source: ObjectSide) -> tuple[BlobIndex, i
                 continue  # removed meanwhile: no row names it any more
             except OSError as error:
                 raise BackupFailed(f"{place.name}: {error.strerror or error}") from error
-            known, came = (digest.hexdigest(), size), came + 1
-            index[key] = known
+            new[key] = known = digest.hexdigest(), size
         now[key] = known
-    if came:
-        place.put(INDEX, pack_index(index))
-    return now, came
+    if new:
+        with index_lock(settings):
+            place.put(INDEX, pack_index(read_index(place) | new))
+    return now, len(new)
+
+
+def index_lock(settings: Settings) -> AbstractContextManager[None]:
+    """Whoever changes the index: the shipping and a backup do so at once."""
+    return file_lock(settings.state_dir / "blob-index.lock")

@@ -6,17 +6,20 @@ segment of 16 MiB is closed for a few rows. A slot keeps what was not received w
 
 import gzip
 import json
+import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 
 from cluster.state.backup.backup_run import run_tool
-from cluster.state.backup.blob_copies import blob_side, copy_new_blobs
+from cluster.state.backup.backup_state import note_backup_state
+from cluster.state.backup.blob_copies import copy_new_blobs
 from cluster.state.backup.destination import BackupFailed, Destination
-from cluster.state.db.daemon import make_private
+from cluster.state.backup.instance_claim import claim_destination
+from cluster.state.db.daemon import end_process, find_daemon, make_private
 from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs
 from configs.sections import Settings
 
@@ -24,6 +27,8 @@ SLOT: Final = "aos_backup"
 SHIPPED: Final = "wal/shipped.json"
 PARTIAL: Final = ".partial"
 FLUSH_SECONDS: Final = 20.0
+SPOOL_MOST: Final = 1 << 30  # bytes: beyond it the slot keeps the log, and beyond max_slot_wal_keep_size nobody does
+RECEIVER: Final = "pg_receivewal"
 
 
 class LogShipping:
@@ -38,12 +43,19 @@ class LogShipping:
 
     def round(self) -> str:
         """Ship what is there; the moment up to which everything is in the destination. Raises BackupFailed."""
-        copy_new_blobs(self._place, blob_side(self._settings))
-        if is_external(self._settings.postgres):
+        claim_destination(self._settings, self._place)
+        copy_new_blobs(self._settings, self._place)
+        admin = postgres_endpoints(self._settings)[1]
+        if admin is None:
             return ""
-        self._ensure_receiver()
         try:
-            moment = self._received()
+            with psycopg.connect(admin, autocommit=True, connect_timeout=10) as db:
+                self._ship_erasures(db)
+                if is_external(self._settings.postgres):
+                    return ""
+                self._renew_lost_slot(db)
+                self._ensure_receiver(admin)
+                moment = self._received(db)
         except psycopg.Error as error:
             raise BackupFailed(f"the log cannot be shipped: {error}") from error
         self._ship_segments()
@@ -57,39 +69,60 @@ class LogShipping:
             self._receiver.wait()
             self._receiver = None
 
-    def _ensure_receiver(self) -> None:
+    def bound_spool(self) -> None:
+        """The destination is away: receive no more where the spool is full."""
+        if self._spool.is_dir() and sum(path.stat().st_size for path in self._spool.iterdir()) > SPOOL_MOST:
+            self.close()
+
+    def _renew_lost_slot(self, db: psycopg.Connection[Any]) -> None:
+        """The server has thrown away log that was not received yet: begin anew, and say so."""
+        lost = "select 1 from pg_replication_slots where slot_name = %s and wal_status = 'lost'"
+        if db.execute(lost, [SLOT]).fetchone() is None:
+            return
+        self.close()
+        self._ship_segments()  # what was received before is whole up to there
+        for path in self._spool.glob("*"):
+            path.unlink()
+        db.execute("select pg_drop_replication_slot(%s)", [SLOT])
+        row = db.execute("select now()").fetchone()
+        note_backup_state(self._settings.state_dir, {"gap": "" if row is None else row[0].isoformat()})
+
+    def _ensure_receiver(self, admin: str) -> None:
         if self._receiver is not None and self._receiver.poll() is None:
             return
         make_private(self._spool)
-        admin = postgres_endpoints(self._settings)[1] or ""
-        command = [f"{postgres_programs()}/pg_receivewal", "-d", admin, "-D", str(self._spool), "-S", SLOT]
+        pid_file = self._settings.state_dir / "wal-spool.pid"
+        end_process(find_daemon(pid_file, RECEIVER, str(self._spool)), signal.SIGTERM, 10)  # of one that was killed
+        command = [f"{postgres_programs()}/{RECEIVER}", "-d", admin, "-D", str(self._spool), "-S", SLOT]
         run_tool([*command, "--create-slot", "--if-not-exists"])
         with (self._settings.state_dir / "wal-spool.log").open("wb") as log:
             self._receiver = subprocess.Popen(
                 [*command, "--synchronous", "--no-loop"], stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
+        pid_file.write_text(f"{self._receiver.pid}\n")
 
-    def _received(self) -> str:
-        """Wait until the spool has all that was written by now, and ship the erasures of that time."""
-        with psycopg.connect(postgres_endpoints(self._settings)[1] or "", autocommit=True, connect_timeout=10) as db:
-            row = db.execute("select now()::text, pg_current_wal_flush_lsn()::text").fetchone()
-            moment, lsn = ("", "") if row is None else (str(row[0]), str(row[1]))
-            deadline = time.monotonic() + FLUSH_SECONDS
-            there = (
-                "select 1 from pg_stat_replication where application_name = 'pg_receivewal' and flush_lsn >= %s::pg_lsn"
-            )
-            while db.execute(there, [lsn]).fetchone() is None:
-                if time.monotonic() > deadline:
-                    raise BackupFailed("pg_receivewal is behind", fix="See wal-spool.log in the state directory.")
-                time.sleep(0.1)
-            if db.execute("select to_regclass('erasures') is null").fetchone() != (True,):
-                done = db.execute("select id::text, receipt, files from erasures where state = 'done'")
-                for id_, receipt, files in done.fetchall():
-                    if f"erasures/{id_}" not in self._sent:
-                        body = {"receipt": receipt, "files": list(files or [])}
-                        self._place.put(f"erasures/{id_}.json", json.dumps(body).encode())
-                        self._sent[f"erasures/{id_}"] = 1
+    def _received(self, db: psycopg.Connection[Any]) -> str:
+        """Wait until the spool has all that was written by now; that moment."""
+        row = db.execute("select now(), pg_current_wal_flush_lsn()::text").fetchone()
+        moment, lsn = ("", "") if row is None else (row[0].isoformat(), str(row[1]))
+        deadline = time.monotonic() + FLUSH_SECONDS
+        there = f"select 1 from pg_stat_replication where application_name = '{RECEIVER}' and flush_lsn >= %s::pg_lsn"
+        while db.execute(there.encode(), [lsn]).fetchone() is None:
+            if time.monotonic() > deadline:
+                raise BackupFailed(f"{RECEIVER} is behind", fix="See wal-spool.log in the state directory.")
+            time.sleep(0.1)
         return moment
+
+    def _ship_erasures(self, db: psycopg.Connection[Any]) -> None:
+        """Before the log, and whether it can be shipped or not: a restore has to know of each."""
+        if db.execute("select to_regclass('erasures') is null").fetchone() == (True,):
+            return
+        done = db.execute("select id::text, receipt, files from erasures where state = 'done'")
+        for id_, receipt, files in done.fetchall():
+            key = f"erasures/{id_}.json"
+            if key not in self._sent and self._place.side.size(key) is None:
+                self._place.put(key, json.dumps({"receipt": receipt, "files": list(files or [])}).encode())
+            self._sent[key] = 1
 
     def _ship_segments(self) -> None:
         """Whole segments go once and leave the spool; the one that fills goes again as long as it changes."""
@@ -109,19 +142,32 @@ class LogShipping:
                     path.unlink()
 
 
-def fetch_log(place: Destination, first: str, target: Path) -> int:
-    """Put every segment from `first` on into a folder, the one that was filling by its whole name; how many."""
+def fetch_log(place: Destination, first: str, target: Path) -> tuple[int, str]:
+    """Put every segment from `first` on into a folder, the one that was filling by its whole name.
+
+    How many, and the last one before a gap, where there is one: what follows it cannot be reached from here.
+    """
     target.mkdir(exist_ok=True)
-    count = 0
+    count, number = 0, segment_number(first) - 1
     keys = sorted(key for key, _ in place.side.objects() if key.startswith("wal/") and key.endswith(".gz"))
     for key in keys:  # the whole one sorts before its partial one, which is then older
         name = key.removeprefix("wal/").removesuffix(".gz")
         plain = name.removesuffix(PARTIAL)
-        if (not plain.endswith(".history") and plain[8:] < first[8:]) or (target / plain).exists():
+        is_segment = not plain.endswith(".history")
+        if (is_segment and plain[8:] < first[8:]) or (target / plain).exists():
             continue
+        if is_segment:
+            if segment_number(plain) > number + 1:
+                return count, f"{number >> 8:08X}{number & 0xFF:08X}"
+            number = segment_number(plain)
         try:
             (target / plain).write_bytes(gzip.decompress(place.read(key)))
         except (OSError, EOFError) as error:
             raise BackupFailed(f"{key} cannot be read: {error}", fix="`aos backup verify` names all such.") from error
         count += 1
-    return count
+    return count, ""
+
+
+def segment_number(name: str) -> int:
+    """Its place in the log, whatever the timeline."""
+    return (int(name[8:16], 16) << 8) + int(name[16:24], 16)

@@ -2,7 +2,15 @@
 
 from datetime import datetime
 
-from cluster.state.backup.blob_copies import INDEX, BlobIndex, blob_object, blob_side, pack_index, read_index
+from cluster.state.backup.blob_copies import (
+    INDEX,
+    BlobIndex,
+    blob_object,
+    blob_side,
+    index_lock,
+    pack_index,
+    read_index,
+)
 from cluster.state.backup.catalog import list_backups, removable
 from cluster.state.backup.destination import Destination
 from cluster.state.backup.erasure_log import erased_files
@@ -43,13 +51,14 @@ def prune_backups(
 def _prune_blobs(settings: Settings, place: Destination, kept: list[str]) -> None:
     """What no kept backup names and the instance has no more goes, and at once what was erased."""
     erased = {name.removeprefix("blob:") for name in erased_files(place)}
-    source, index = blob_side(settings), read_index(place)
-    named: BlobIndex = {}
+    source, named = blob_side(settings), BlobIndex()
     for id_ in kept:
         named |= read_index(place, f"backups/{id_}/{INDEX}")
-    left = {key: one for key, one in index.items() if key in named or source.size(key) is not None}
-    left = {key: one for key, one in left.items() if key not in erased}
-    place.put(INDEX, pack_index(left))
+    with index_lock(settings):
+        index = read_index(place)
+        held = {key: one for key, one in index.items() if key in named or source.size(key) is not None}
+        left = {key: one for key, one in held.items() if key not in erased}
+        place.put(INDEX, pack_index(left))
     wanted = {digest for digest, _ in (left | {k: v for k, v in named.items() if k not in erased}).values()}
     for digest in {one[0] for one in (index | named).values()} - wanted:
         place.side.delete(blob_object(digest))

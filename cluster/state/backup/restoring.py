@@ -17,7 +17,7 @@ from cluster.state.backup.destination import BackupFailed, DamagedBackup, Destin
 from cluster.state.backup.erasure_log import erased_files
 from cluster.state.backup.log_shipping import SHIPPED, fetch_log
 from cluster.state.backup.verification import unpack_base
-from cluster.state.backup.wrapped_files import read_passphrase, unwrap_files
+from cluster.state.backup.wrapped_files import SECRET_FILES, read_passphrase, unwrap_files
 from cluster.state.db import embedded
 from cluster.state.db.daemon import log_tail, make_private
 from cluster.state.db.postgres_account import owner_of
@@ -36,7 +36,7 @@ def restore_instance(
     Raises Conflict: the folder is not empty. Invalid: nothing reaches that time. BackupFailed, DamagedBackup.
     """
     state, data = settings.state_dir, settings.state_dir / "postgres"
-    if state.exists() and any(state.iterdir()):
+    if state.exists() and any(one.name not in SECRET_FILES for one in state.iterdir()):
         raise Conflict(f"{state} is not empty", fix="Name an empty folder with --state-dir.")
     backups = [one for one in list_backups(place) if one.wal]
     last = _chosen(place, backups, to_time)
@@ -52,8 +52,9 @@ def restore_instance(
     else:
         run_tool([f"{embedded.postgres_programs()}/pg_combinebackup", *map(str, parts), "-o", str(data)])
     shutil.rmtree(state / "restore-parts")
-    report(f"log: {fetch_log(place, last.wal, data / LOG):,} segments")
-    _recover(settings, data, to_time)
+    count, gap = fetch_log(place, last.wal, data / LOG)
+    report(f"log: {count:,} segments" + (f"; it ends after {gap}: the next ones are missing" if gap else ""))
+    _recover(settings, data, to_time, gap)
     _put_blobs(settings, place, last, report)
     return last
 
@@ -69,7 +70,7 @@ def _chosen(place: Destination, backups: list[BackupManifest], to_time: datetime
     return fitting[-1]
 
 
-def _recover(settings: Settings, data: Path, to_time: datetime | None) -> None:
+def _recover(settings: Settings, data: Path, to_time: datetime | None, gap: str) -> None:
     lines = f"restore_command = 'cp {LOG}/%f \"%p\"'\nrecovery_target_action = 'promote'\n"
     own = data / "postgresql.auto.conf"
     kept = own.read_text(encoding="utf-8") if own.exists() else ""
@@ -85,6 +86,10 @@ def _recover(settings: Settings, data: Path, to_time: datetime | None) -> None:
         # Nothing was written between the last commit and that time: all of the log is the state of that time.
         if AHEAD not in log_tail(data / "server.log", 60):
             raise
+        if gap:
+            raise Invalid(
+                f"the log has a gap before that time, after {gap}", fix="Name an earlier --to-time."
+            ) from None
         own.write_text(kept + lines, encoding="utf-8")
         embedded.start_servers(settings)
     _await_promotion(settings)
@@ -115,11 +120,12 @@ def _give_to_postgres(data: Path) -> None:
 def _put_secrets(settings: Settings, place: Destination, last: BackupManifest, report: Report) -> None:
     passphrase = read_passphrase(settings.backup.passphrase_file)
     if "secrets.sealed" not in last.digests:
-        report("secrets: this backup has none; put vault-key, auth-secret and receipt-key into the folder yourself")
+        report(f"secrets: this backup has none; put {', '.join(SECRET_FILES)} into the folder yourself")
         return
     if passphrase is None:
         raise Invalid("its secrets are sealed", fix="Set AOS_BACKUP_PASSPHRASE_FILE.")
     for name, text in unwrap_files(place.read(f"backups/{last.id}/secrets.sealed"), passphrase).items():
+        (settings.state_dir / name).unlink(missing_ok=True)
         with os.fdopen(os.open(settings.state_dir / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(text)
 

@@ -12,7 +12,7 @@ from cluster.state.backup.blob_copies import INDEX, blob_object, read_index
 from cluster.state.backup.catalog import BackupManifest, list_backups
 from cluster.state.backup.destination import BackupFailed, Destination
 from cluster.state.backup.erasure_log import erased_files
-from cluster.state.backup.log_shipping import PARTIAL
+from cluster.state.backup.log_shipping import PARTIAL, segment_number
 from cluster.state.db.embedded import postgres_programs
 
 SEGMENT = 16 << 20
@@ -76,15 +76,11 @@ def _log_faults(place: Destination, backups: list[BackupManifest]) -> Iterator[s
             continue
         finally:
             plain = name.removesuffix(PARTIAL)
-            if before and plain[:8] == before[:8] and _number(plain) > _number(before) + 1:
+            if before and plain[:8] == before[:8] and segment_number(plain) > segment_number(before) + 1:
                 yield f"log: segments between {before} and {plain} are missing"
             before = plain
         if size != SEGMENT:
             yield f"log: {key} has {size:,} bytes"
-
-
-def _number(name: str) -> int:
-    return (int(name[8:16], 16) << 8) + int(name[16:24], 16)
 
 
 def unpack_base(place: Destination, one: BackupManifest, target: Path) -> None:

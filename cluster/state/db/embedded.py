@@ -39,6 +39,7 @@ maintenance_work_mem = 256MB
 max_wal_size = 2GB
 summarize_wal = on
 wal_summary_keep_time = '30d'
+max_slot_wal_keep_size = 4GB
 random_page_cost = 1.1
 jit = off
 autovacuum_naptime = 10s

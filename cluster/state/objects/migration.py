@@ -176,7 +176,7 @@ class BlobMigration:
         An object that cannot be copied is among the failed, and the others go on.
         """
         count = MigrationCount()
-        keys = (one for one in self._source.objects() if not _is_under_way(one[0]))
+        keys = (one for one in self._source.objects() if not is_under_way(one[0]))
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="blobs") as threads:
             while batch := list(islice(keys, BATCH)):
                 done = threads.map(lambda one: self._move(*one, dry_run=dry_run), batch)
@@ -221,7 +221,8 @@ class BlobMigration:
         return "copied"
 
 
-def _is_under_way(key: str) -> bool:
+def is_under_way(key: str) -> bool:
+    """It is no document yet."""
     names = key.split("/")
     return names[0] == UNDER_WAY[0] or UNDER_WAY[1] in names[2:3]
 
