@@ -1,5 +1,6 @@
 """`aos backup` and `aos restore`: the whole instance to a folder or a bucket, and back as it was at a time."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -155,6 +156,12 @@ def restore(
 def _replay(settings: Settings, receipts: list[Any]) -> int:
     if not receipts:
         return 0
+    from cluster.state.db.embedded import postgres_endpoints
+    from cluster.state.db.migrate import apply_migrations, let_in
+
+    application, owner = postgres_endpoints(settings)
+    asyncio.run(apply_migrations(owner or ""))  # what erases knows the newest schema alone
+    asyncio.run(let_in(owner or "", application))
     listed = settings.state_dir / "erasures-to-replay.json"
     listed.write_text(json.dumps(receipts), encoding="utf-8")
     command = ["env", f"AOS_STATE_DIR={settings.state_dir}", *REPLAY, str(listed)]

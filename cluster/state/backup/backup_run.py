@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import signal
 import subprocess
 import tarfile
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
+import psutil
 import psycopg
 
 from cluster.basics.errors import InvalidSettings
@@ -22,7 +24,7 @@ from cluster.state.backup.catalog import BackupManifest, chain_of, list_backups,
 from cluster.state.backup.destination import BackupFailed, Destination
 from cluster.state.backup.instance_claim import claim_destination
 from cluster.state.backup.wrapped_files import read_passphrase, wrap_files
-from cluster.state.db.daemon import file_lock, make_private
+from cluster.state.db.daemon import end_process, file_lock, make_private
 from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs
 from configs.sections import Settings
 from configs.settings import environment_names
@@ -66,8 +68,7 @@ def run_backup(settings: Settings, place: Destination, plan: BackupPlan, report:
     passphrase = read_passphrase(settings.backup.passphrase_file)
     with file_lock(state / LOCK):
         claim_destination(settings, place)
-        for left in state.glob("backup-*/"):  # of one that was killed
-            shutil.rmtree(left, ignore_errors=True)
+        _clear_up(state)
         began = datetime.now(UTC)
         id_ = f"{began:%Y%m%dT%H%M%SZ}-{uuid4().hex[:6]}"
         _, came = copy_new_blobs(settings, place)
@@ -90,13 +91,24 @@ def run_backup(settings: Settings, place: Destination, plan: BackupPlan, report:
             digests[name] = sha256(data).hexdigest()
         parent = None if plan.parent is None else plan.parent.id
         system = "" if not wal else _ask(settings, "select system_identifier::text from pg_control_system()")
+        migration = "" if not wal else _last_migration(settings)
         times = began.isoformat(), ended.isoformat()
-        made = BackupManifest(id_, parent, *times, wal, digests, sizes, len(blobs), system)
+        made = BackupManifest(id_, parent, *times, wal, digests, sizes, len(blobs), system, migration)
         write_manifest(place, made)
         if place.name == settings.backup.url:
             noted = {"id": made.id, "ended": made.ended, "kind": made.kind, "failed": ""}
             note_backup_state(state, noted)
         return made
+
+
+def _clear_up(state: Path) -> None:
+    """What a run that was killed has left: its folder, and the program that goes on to fill it."""
+    for left in state.glob("backup-*/"):
+        for process in psutil.process_iter(["cmdline"]):
+            words = process.info["cmdline"] or []
+            if words and Path(words[0]).name.startswith("pg_") and any(f"{left}/" in word for word in words):
+                end_process(process, signal.SIGKILL, 10)
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def _database(
@@ -146,6 +158,12 @@ def run_tool(command: list[str]) -> None:
         raise BackupFailed(
             f"{Path(command[0]).name} ({done.returncode}): {(done.stderr or done.stdout).strip()[-800:]}"
         )
+
+
+def _last_migration(settings: Settings) -> str:
+    if _ask(settings, "select coalesce(to_regclass('schema_migrations')::text, '')") == "":
+        return ""
+    return _ask(settings, "select coalesce(max(name), '') from schema_migrations")
 
 
 def _settings_text(settings: Settings) -> bytes:

@@ -17,6 +17,8 @@ class BackupManifest:
         began, ended: ISO moments; a restore to a time earlier than `ended` takes an older one.
         wal: name of the first segment that a restore needs; empty where no database is inside.
         digests: SHA-256 of each of its objects, by the key in its folder.
+        system: the database's own identifier; of a server that was made anew it is another.
+        migration: the newest one that its schema has; older code cannot read it.
     """
 
     id: str
@@ -28,6 +30,7 @@ class BackupManifest:
     size: int
     blobs: int
     system: str = ""
+    migration: str = ""
 
     @property
     def kind(self) -> str:

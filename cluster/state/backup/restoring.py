@@ -20,6 +20,7 @@ from cluster.state.backup.verification import unpack_base
 from cluster.state.backup.wrapped_files import SECRET_FILES, read_passphrase, unwrap_files
 from cluster.state.db import embedded
 from cluster.state.db.daemon import log_tail, make_private
+from cluster.state.db.migrate import FOLDER
 from cluster.state.db.postgres_account import owner_of
 from configs.sections import Settings
 
@@ -40,6 +41,8 @@ def restore_instance(
         raise Conflict(f"{state} is not empty", fix="Name an empty folder with --state-dir.")
     backups = [one for one in list_backups(place) if one.wal]
     last = _chosen(place, backups, to_time)
+    if last.migration and not (FOLDER / last.migration).exists():
+        raise Invalid(f"the backup was made by newer code: {last.migration}", fix="Restore with that version.")
     make_private(state)
     _put_secrets(settings, place, last, report)
     parts = []
