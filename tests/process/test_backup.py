@@ -25,6 +25,7 @@ from cluster.state.backup.verification import verify_destination
 from cluster.state.db import embedded
 from configs.sections import Settings
 from configs.settings import load_settings
+from tests.fakes.s3 import run_s3
 
 
 @pytest.fixture
@@ -266,3 +267,42 @@ def test_dp_07_a_destination_belongs_to_one_instance(settings: Settings, folder:
     other = settings.model_copy(update={"state_dir": folder / "other"})
     with pytest.raises(ForeignDestination, match="belongs to an instance of"):
         claim_destination(other, place)
+
+
+def test_dp_07_a_bucket_takes_backups_and_log_and_gives_them_back(
+    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with run_s3() as server:
+        bucket = server.settings("backups")
+        given = {"AOS_BACKUP_URL": bucket.url, "AOS_BLOBS_ENDPOINT": bucket.endpoint}
+        given |= {"AOS_BLOBS_ACCESS_KEY": bucket.access_key, "AOS_BLOBS_SECRET_KEY": bucket.secret_key}
+        given |= {"AOS_STATE_DIR": str(folder / "a"), "AOS_BACKUP_PASSPHRASE_FILE": str(folder / "pass")}
+        for name, value in given.items():
+            monkeypatch.setenv(name, str(value))
+        there = load_settings({name: str(value) for name, value in given.items()})
+        place = Destination.of(there.backup.url or "", there.blobs)
+        put_blob(there, "one")
+        shipping = LogShipping(there, place)
+        try:
+            shipping.round()
+            assert back_up(there, "full") == "full"
+            change(there, "insert into things values (1, 'one')")
+            assert back_up(there, "incremental") == "incremental"
+            change(there, "insert into things values (2, 'two')")
+            then, moment = row_hash(there)
+            time.sleep(0.05)
+            change(there, "delete from things")
+            shipping.round()
+        finally:
+            shipping.close()
+        assert verify_destination(place) == []
+        words = ["restore", "--to-time", moment.isoformat(), "--state-dir", str(folder / "b"), "--json"]
+        assert run_command(words) == 0, capsys.readouterr()
+        again = there.model_copy(update={"state_dir": folder / "b"})
+        embedded.start_servers(again)
+        assert row_hash(again)[0] == then
+        assert (folder / "b" / "blobs" / "t" / "w" / "one").read_text() == "bytes of one"
+        assert run_command(["backup", "prune", "--keep-full", "1", "--json"]) == 0
+        assert len(list_backups(place)) == 2
+        with pytest.raises(ForeignDestination):
+            claim_destination(again, place)
