@@ -57,7 +57,7 @@ def backup_complaint(known: BackupState, every_hours: float, now: datetime, *, s
     if age > timedelta(hours=2 * every_hours):
         return f"the last good backup is {_hours(age)} old{_because(known)}"
     if known.gap and known.gap > known.ended:
-        return "the destination was away for too long: the log has a gap until the next backup"
+        return "the log has a gap from the last backup until the next one"
     if ships and (not known.shipped or now - datetime.fromisoformat(known.shipped) > LATE):
         behind = f"{_hours(now - datetime.fromisoformat(known.shipped))} behind" if known.shipped else "not shipped yet"
         return f"the log is {behind}{_because(known)}"

@@ -15,7 +15,7 @@ from typing import Any, Final
 import psycopg
 
 from cluster.state.backup.backup_run import run_tool
-from cluster.state.backup.backup_state import note_backup_state
+from cluster.state.backup.backup_state import note_backup_state, read_backup_state
 from cluster.state.backup.blob_copies import copy_new_blobs
 from cluster.state.backup.destination import BackupFailed, Destination
 from cluster.state.backup.instance_claim import claim_destination
@@ -75,17 +75,19 @@ class LogShipping:
             self.close()
 
     def _renew_lost_slot(self, db: psycopg.Connection[Any]) -> None:
-        """The server has thrown away log that was not received yet: begin anew, and say so."""
-        lost = "select 1 from pg_replication_slots where slot_name = %s and wal_status = 'lost'"
-        if db.execute(lost, [SLOT]).fetchone() is None:
+        """Where log is gone that was not received (the slot was lost, or there is none yet): begin anew, and say so."""
+        slot = db.execute("select wal_status from pg_replication_slots where slot_name = %s", [SLOT]).fetchone()
+        if slot is not None and slot[0] != "lost":
             return
         self.close()
-        self._ship_segments()  # what was received before is whole up to there
-        for path in self._spool.glob("*"):
-            path.unlink()
-        db.execute("select pg_drop_replication_slot(%s)", [SLOT])
-        row = db.execute("select now()").fetchone()
-        note_backup_state(self._settings.state_dir, {"gap": "" if row is None else row[0].isoformat()})
+        if slot is not None:
+            self._ship_segments()  # what was received before is whole up to there
+            for path in self._spool.glob("*"):
+                path.unlink()
+            db.execute("select pg_drop_replication_slot(%s)", [SLOT])
+        row, state = db.execute("select now()").fetchone(), self._settings.state_dir
+        if row is not None and read_backup_state(state).ended:
+            note_backup_state(state, {"gap": row[0].isoformat()})
 
     def _ensure_receiver(self, admin: str) -> None:
         if self._receiver is not None and self._receiver.poll() is None:
