@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from configs.sections import Settings
 
 LOG = "restored_log"  # inside the data: Postgres' account may reach nothing else
 AHEAD = "recovery ended before configured recovery target"
+AT_ONCE = 8
 Report = Callable[[str], None]
 
 
@@ -136,13 +138,18 @@ def _put_secrets(settings: Settings, place: Destination, last: BackupManifest, r
 def _put_blobs(settings: Settings, place: Destination, last: BackupManifest, report: Report) -> None:
     index = read_index(place) | read_index(place, f"backups/{last.id}/blob-index.json.gz")
     gone = {f"blob:{key}" for key in index} & set(erased_files(place))
-    target, count = blob_side(settings), 0
-    for key, (digest, size) in sorted(index.items()):
+    target = blob_side(settings)
+
+    def put(one: tuple[str, tuple[str, int]]) -> bool:
+        key, (digest, size) = one
         if f"blob:{key}" in gone or target.size(key) == size:
-            continue
+            return False
         try:
             target.put(key, place.side.blocks(blob_object(digest)))
         except FileNotFoundError as error:
             raise DamagedBackup(f"blob {key}: {blob_object(digest)} is missing") from error
-        count += 1
+        return True
+
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="blobs") as threads:  # each waits for the disk most of the time
+        count = sum(threads.map(put, sorted(index.items())))
     report(f"bytes of documents: {count:,} put back, {len(gone):,} erased since or before")
