@@ -6,12 +6,9 @@ from typing import Any, TypeVar
 
 import httpx
 
-from cluster.basics.bounded_answers import fetch_bounded
 from cluster.basics.errors import Unavailable
 
 Shape = TypeVar("Shape")
-
-MOST_BYTES = 1 << 26  # of one answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +40,7 @@ class RayDashboard:
 
     def _send_request(self, method: str, path: str, seconds: float, body: Any = None) -> httpx.Response:
         try:
-            answer = fetch_bounded(
-                method, self.url + path, MOST_BYTES, json=body, headers=self.headers, timeout=seconds
-            )
+            answer = httpx.request(method, self.url + path, json=body, headers=self.headers, timeout=seconds)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = f"{type(error).__name__} {error}".strip()
             raise Unavailable(f"Ray's dashboard does not answer at {self.url}: {why}", fix="Run `aos up`.") from error

@@ -161,9 +161,9 @@ def adopt_env_file() -> None:
     os.environ.update(with_env_file(os.environ))
 
 
-def env_file_path() -> Path | None:
+def env_file_path(environment: Mapping[str, str] = os.environ) -> Path | None:
     """The file that is read: AOS_ENV_FILE, else `.env` beside configs/ where it is; None where none is."""
-    named = os.environ.get("AOS_ENV_FILE")
+    named = environment.get("AOS_ENV_FILE")
     if named is None:
         return ENV_FILE if ENV_FILE.exists() else None
     return Path(named).absolute() if named else None
@@ -175,11 +175,8 @@ def with_env_file(environment: Mapping[str, str]) -> dict[str, str]:
     Raises InvalidConfiguration: a file that was named is not there, cannot be read, has lines that are no `NAME=value`,
     or holds secrets and is open to others.
     """
-    named = environment.get("AOS_ENV_FILE")
-    path = ENV_FILE if named is None else Path(named)
-    if named == "" or (named is None and not path.exists()):
-        return dict(environment)
-    return _read_env_file(path) | dict(environment)
+    path = env_file_path(environment)
+    return dict(environment) if path is None else _read_env_file(path) | dict(environment)
 
 
 def _read_env_file(path: Path) -> dict[str, str]:

@@ -9,7 +9,6 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from cluster import connect, deploy, doctor
-from cluster.basics.bounded_answers import fetch_bounded
 from cluster.basics.errors import Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.state.settings.snapshots import SettingsSnapshots
@@ -19,7 +18,6 @@ from serve_apps.http.operator_deps import Probe, ServeDeployment
 PARTS = ("postgres", "redis", "ray", "supervisor", "disk", "backup")  # of the doctor's; the rest is about one machine
 SCRAPE_SECONDS = 2.0
 MOST_NODES = 200
-MOST_BYTES = 1 << 26  # of a node's figures
 QUEUED = "ray_serve_deployment_queued_queries"
 ONGOING = "ray_serve_replica_processing_queries"
 
@@ -72,7 +70,7 @@ def _scrape_loads(ray: RayDashboard) -> Mapping[tuple[str, str], dict[str, float
         return found
     for address in addresses[:MOST_NODES]:
         try:
-            text = fetch_bounded("GET", f"http://{address}/metrics", MOST_BYTES, timeout=SCRAPE_SECONDS).text
+            text = httpx.get(f"http://{address}/metrics", timeout=SCRAPE_SECONDS).text
             for metric, labels, value in _parse_samples(text):
                 load = found.setdefault((labels.get("application", ""), labels.get("deployment", "")), {})
                 load[metric] = load.get(metric, 0.0) + value

@@ -14,8 +14,6 @@ from cluster.watch.answering import ANSWER
 # server's own SETTINGS come back, whoever may call what behind them.
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
-_MOST_BYTES = 1 << 16  # of an answer, of which nobody wants more than its status
-
 
 class LivenessState(StrEnum):
     """The result of a liveness question: an answer, silence until the limit, or nobody who could be asked.
@@ -70,7 +68,7 @@ def ask_http(
     try:
         connection.request("GET", path, headers={"Connection": "close", **(headers or {})})
         reply = connection.getresponse()
-        reply.read(_MOST_BYTES)
+        reply.read()
     except TimeoutError:
         return LivenessCheck(LivenessState.SILENT)
     except (OSError, http.client.HTTPException):

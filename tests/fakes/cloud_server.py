@@ -283,7 +283,7 @@ class CloudDrive:
         folder = ROOT if id_ == "0" else id_
         inside = [one for one in self.files.values() if one.parent == folder]
         start = int(request.query_params.get("marker", 0))
-        found: dict[str, Any] = {"entries": [_box_entry(one) for one in inside[start : start + PAGE]]}
+        found: dict[str, Any] = {"entries": [box_entry(one) for one in inside[start : start + PAGE]]}
         if start + PAGE < len(inside):
             found["next_marker"] = str(start + PAGE)
         if self.cut and folder != ROOT:
@@ -291,7 +291,8 @@ class CloudDrive:
         return JSONResponse(found)
 
 
-def _box_entry(one: CloudFile) -> dict[str, Any]:
+def box_entry(one: CloudFile) -> dict[str, Any]:
+    """A row of Box's listings."""
     if one.data is None:
         return {"type": "folder", "id": one.id, "name": one.name}
     digest = hashlib.sha1(one.data).hexdigest()

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tests.fakes.cloud_server import DOC, FOLDER, CloudFile
+from tests.fakes.cloud_server import DOC, FOLDER, CloudFile, box_entry
 from tests.fakes.oidc_provider import served
 
 KEY = "ak_the-key"
@@ -192,7 +192,7 @@ class ComposioDrive:
             return failed("403 Client Error: Forbidden")
         inside = self._inside(folder)
         rows, token = self._page(inside, asked.get("marker"))
-        found: dict[str, Any] = {"entries": [_box_row(one) for one in rows], "total_count": len(inside)}
+        found: dict[str, Any] = {"entries": [box_entry(one) for one in rows], "total_count": len(inside)}
         return done(found | ({"next_marker": token} if token else {}))
 
 
@@ -220,13 +220,6 @@ def _onedrive_row(one: CloudFile) -> dict[str, Any]:
         return {"id": one.id, "name": one.name, "folder": {"childCount": 1}}
     digest = hashlib.sha1(one.data).hexdigest()
     return {"id": one.id, "name": one.name, "size": len(one.data), "file": {"hashes": {"quickXorHash": digest}}}
-
-
-def _box_row(one: CloudFile) -> dict[str, Any]:
-    if one.data is None:
-        return {"type": "folder", "id": one.id, "name": one.name}
-    digest = hashlib.sha1(one.data).hexdigest()
-    return {"type": "file", "id": one.id, "name": one.name, "size": len(one.data), "sha1": digest}
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Workspaces to be exported and imported: filled, and the parts that move them, with real rows and bytes."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,3 +200,15 @@ class Yard:
         self.admin.rollback()
         assert row is not None
         return int(row[0])
+
+
+@asynccontextmanager
+async def open_yard(admin_dsn: str, app_dsn: str, folder: Path) -> AsyncIterator[Yard]:
+    """Over one database, with connections of both roles."""
+    database = Database(app_dsn, size=4)
+    await database.open()
+    try:
+        with psycopg.connect(admin_dsn, autocommit=True) as admin:
+            yield Yard(admin, app_dsn, database, folder)
+    finally:
+        await database.close()

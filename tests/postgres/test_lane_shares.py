@@ -1,8 +1,10 @@
 """Who is served next in a lane: tenants by what they had, then their workspaces, then the oldest; counted in slices."""
 
+import time
 from collections import Counter
 
 import psycopg
+import pytest
 
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobId, JobLane
@@ -121,3 +123,45 @@ async def test_a_job_that_waits_hears_what_keeps_the_workers_that_are_free(ledge
         ("memory_short", "95 % is in use"),
         ("next", "it comes next and waits for a place; 1 at work"),
     ]
+
+
+@pytest.mark.parametrize("tenant", [False, True])
+async def test_who_is_deleted_in_the_middle_of_a_turn_ends_no_worker(
+    ledger: Bench, admin_dsn: str, tenant: bool
+) -> None:
+    gone = await new_workspace(admin_dsn)
+    await uploads(ledger, gone, 1)
+    job = await ledger.claim(lane=JobLane.SMALL)
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        connection.execute("delete from workspaces where id = %s", [gone.workspace])
+        if tenant:
+            connection.execute("delete from tenants where id = %s", [gone.tenant])
+    assert not await ledger.jobs.end_turn(job, SLICE)
+
+
+async def test_a_claim_costs_no_more_than_a_look_at_those_that_wait(
+    ledger: Bench, scope: Scope, admin_dsn: str
+) -> None:
+    """Ten thousand jobs of two hundred tenants, which Postgres has no statistics of yet."""
+    await places(ledger, 4)
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        connection.execute("alter table jobs set (autovacuum_enabled = false)")
+        connection.execute(
+            "with t as (insert into tenants (name) select 'many ' || n from generate_series(1, 200) n returning id),"
+            " w as (insert into workspaces (tenant_id, name) select id, 'w' from t returning id, tenant_id)"
+            " insert into jobs (tenant_id, workspace_id, kind, lane, payload, idempotency_key, request_hash)"
+            " select tenant_id, id, 'upload', 'small', '{}', n::text, 'h' from w, generate_series(1, 50) n"
+        )
+
+        def seconds(query: str) -> float:
+            taken = []
+            for _ in range(5):
+                began = time.perf_counter()
+                connection.execute(query).fetchall()
+                taken.append(time.perf_counter() - began)
+            return min(taken)  # the machine may be busy beside
+
+        look = seconds("select id from jobs where lane = 'small' and state = 'queued' order by id for update")
+        claim = seconds("select id from claim_job('small', 'w0', interval '60 s')")
+        stand = seconds("select count(*) from lane_standing('small')")
+    assert claim < 8 * look and stand < 8 * look

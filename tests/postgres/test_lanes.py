@@ -273,6 +273,20 @@ async def test_a_scan_moves_to_bulk_by_what_its_pages_cost_and_a_longer_text_doe
     assert {ledger.reader.readings["scan.txt", n] for n in range(1, 31)} == {1}
 
 
+async def test_a_long_upload_with_a_slow_page_is_not_left_to_the_one_reader_of_the_slow_lane(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """A scan of 2,000 dear pages would be there for days; a few of them stay."""
+    ledger.reader = Sluggish()
+    for count, lane in ((60, "bulk"), (5, "slow")):
+        pages = ["STUCK PAGE", *(f"page {n}" for n in range(count))]
+        job = await upload(ledger, scope, tmp_path / "in", f"f{count}.txt", pages)
+        await shift(ledger).once(JobLane.SMALL)
+        assert (await shown(ledger, scope, job))["lane"] == "slow"
+        await shift(ledger).once(JobLane.SLOW)
+        assert (await shown(ledger, scope, job))["lane"] == lane
+
+
 async def test_uploads_are_read_here_whatever_their_size(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     """A Dataset's actors would begin anew with each slice."""
     cluster = Pool(FormFeedReader(), ledger.indexer())

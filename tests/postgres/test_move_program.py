@@ -9,23 +9,18 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
-from cluster.state.db.postgres import Database
 from tests.fakes import corpus
-from tests.fakes.portable import Yard
+from tests.fakes.portable import Yard, open_yard
 
 Run = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 
 @pytest.fixture
 async def yard(admin_dsn: str, app_dsn: str, tmp_path: Path) -> AsyncIterator[Yard]:
-    database = Database(app_dsn, size=2)
-    await database.open()
-    with psycopg.connect(admin_dsn, autocommit=True) as admin:
-        yield Yard(admin, app_dsn, database, tmp_path)
-    await database.close()
+    async with open_yard(admin_dsn, app_dsn, tmp_path) as yard:
+        yield yard
 
 
 @pytest.fixture

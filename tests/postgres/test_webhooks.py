@@ -63,6 +63,24 @@ async def test_a_receiver_that_was_away_for_a_day_has_each_event_once_and_in_ord
     record_property("events lost or doubled after a day away", "0 of 80")
 
 
+async def test_what_was_tried_while_a_receiver_was_away_comes_once_it_is_back_and_not_hours_later(
+    desk: WebhookDesk, receiver: Receiver
+) -> None:
+    await desk.add("job.*")
+    receiver.stop()
+    await desk.open()
+    jobs = await desk.jobs(3)
+    await until(lambda: desk.sql("select failures >= 2 and next_at > clock_timestamp() from webhooks")[0][0])
+    await desk.run("update webhook_deliveries set next_at = next_at + interval '5 hours' where attempts > 0")
+    receiver.start()
+    await desk.run(
+        "update webhook_deliveries set next_at = clock_timestamp() where outbox_id = (select min(id) from outbox)"
+    )
+    await desk.run("update webhooks set next_at = clock_timestamp()")
+    await until(lambda: desk.states() == {"delivered": 6})
+    assert receiver.by_subject("job_id") == {job: ["job.queued", "job.finished"] for job in jobs}
+
+
 async def test_what_cannot_be_delivered_for_days_is_given_up_and_can_be_replayed(
     desk: WebhookDesk, receiver: Receiver
 ) -> None:

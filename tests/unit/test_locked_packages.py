@@ -99,7 +99,6 @@ def test_a_pin_without_any_file_that_runs_here_is_said() -> None:
 
 
 def test_groups_by_name() -> None:
-    names = ("nvidia-nvtx", "torch", "hatchling", "packaging", "pytest")
-    assert [group_of(name, {"torch", "nvidia-nvtx", "packaging"}) for name in names] == [
-        "cuda", "runtime", "build", "runtime", "dev",
-    ]  # fmt: skip
+    runtime = {"torch", "nvidia-nvtx", "packaging"}
+    groups = {"nvidia-nvtx": "cuda", "torch": "runtime", "hatchling": "build", "packaging": "runtime", "pytest": "dev"}
+    assert {name: group_of(name, runtime) for name in groups} == groups

@@ -18,7 +18,7 @@ EXPORTED: dict[str, Any] = {
     "left_out": {"unread": 0, "unread_names": [], "without_bytes": 0, "without_bytes_names": []},
 }
 IMPORTED: dict[str, Any] = {
-    "documents": {"new": 2, "done": 0, "same": 1, "within": 0, "conflicts": 0},
+    "documents": {"new": 2, "done": 0, "same": 1, "within": 0, "erased": 0, "conflicts": 0},
     "pages": 3,
     "vectors": "kept",
     "embed_job": None,

@@ -1,4 +1,4 @@
-"""Which licences may be linked into the product: none of the GPL or AGPL, the LGPL with a reason each."""
+"""Licences that may be linked into the product: none of the GPL or AGPL, the LGPL with a reason each."""
 
 import re
 from collections.abc import Iterable, Sequence

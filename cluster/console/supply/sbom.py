@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import Distribution, PackageNotFoundError, distributions
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import NAMESPACE_URL, uuid5
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.requirements import Requirement
@@ -52,7 +52,7 @@ def make_bill(installed: Iterable[Distribution], runtime: set[str], at: datetime
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
-        "serialNumber": f"urn:uuid:{_serial(content)}",
+        "serialNumber": f"urn:uuid:{uuid5(NAMESPACE_URL, content)}",
         "version": 1,
         "metadata": {"timestamp": at.isoformat(timespec="seconds"), "component": product},
         "components": components,
@@ -102,8 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     bill = make_bill(distributions(), runtime, datetime.now(UTC))
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(bill, indent=2) + "\n", encoding="utf-8")
-    unhashed = [one["name"] for one in bill["components"] if one["type"] == "library" and "purl" in one]
-    unhashed = [name for name in unhashed if name not in _hashed(bill)]
+    libraries = (one for one in bill["components"] if one["type"] == "library" and "purl" in one)
+    unhashed = [one["name"] for one in libraries if "hashes" not in one]
     print(f"{len(bill['components'])} components in {output}")
     if unhashed:
         print(f"without a hash, since they did not come from a locked file: {', '.join(unhashed)}")
@@ -193,16 +193,8 @@ def _pypi_purl(one: Distribution) -> str:
     return f"pkg:pypi/{canonicalize_name(one.metadata['Name'])}@{one.version.replace('+', '%2B')}"
 
 
-def _serial(content: str) -> UUID:
-    return uuid5(NAMESPACE_URL, content)
-
-
 def _property(name: str, value: str) -> Json:
     return {"name": f"aos:{name}", "value": value}
-
-
-def _hashed(bill: Json) -> set[str]:
-    return {one["name"] for one in bill["components"] if "hashes" in one}
 
 
 if __name__ == "__main__":

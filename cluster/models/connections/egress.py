@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Any
 from urllib.parse import SplitResult
 
 import httpcore2
 import httpx2
 
 from cluster.basics.addresses import Address, Resolve, is_loopback, is_public, resolve_host
-from cluster.basics.bounded_answers import MODEL_BYTES, bounded_hooks
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.models.connections.endpoint_connection import ModelConnection, checked_url
 from cluster.models.model_errors import Unusable
@@ -110,18 +108,14 @@ class ModelClients:
 
 def model_client() -> httpx2.AsyncClient:
     """A client for models that are configured: as many streams as there are turns, and no redirect is followed."""
-    return httpx2.AsyncClient(limits=_LIMITS, **_how())
+    return httpx2.AsyncClient(limits=_LIMITS, follow_redirects=False, timeout=_TIMEOUT)
 
 
 def model_clients(egress: EgressPolicy) -> ModelClients:
     """All of them. Where the environment names a proxy, that connects in our place, and by its own rules."""
     pools = [_Checked(egress, first_tenant=first) for first in (True, False)]
-    mine, others = (httpx2.AsyncClient(transport=pool, **_how()) for pool in pools)
+    mine, others = (httpx2.AsyncClient(transport=pool, follow_redirects=False, timeout=_TIMEOUT) for pool in pools)
     return ModelClients(model_client(), mine, others, egress)
-
-
-def _how() -> dict[str, Any]:
-    return {"follow_redirects": False, "timeout": _TIMEOUT, "event_hooks": bounded_hooks(MODEL_BYTES)}
 
 
 class _Checked(httpx2.AsyncHTTPTransport):

@@ -5,8 +5,7 @@ import random
 
 import httpx2
 
-from cluster.basics.bounded_answers import bounded_hooks
-from cluster.models.embedding.endpoint import MOST_BYTES, ApiEmbedder
+from cluster.models.embedding.endpoint import ApiEmbedder
 from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.ports import Embedder
 from configs.sections_retrieval import EmbeddingSettings
@@ -28,6 +27,5 @@ def open_embedder(settings: EmbeddingSettings, *, idle: bool = True) -> Embedder
     """
     if settings.base_url is None:
         return LocalEmbedder(settings, idle=idle)
-    limits = httpx2.Limits(max_connections=32, keepalive_expiry=30)
-    client = httpx2.AsyncClient(limits=limits, follow_redirects=False, event_hooks=bounded_hooks(MOST_BYTES))
+    client = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=32, keepalive_expiry=30), follow_redirects=False)
     return ApiEmbedder(settings, client, asyncio.sleep, random.random)

@@ -174,10 +174,7 @@ class Database:
                     for read in reads:
                         given |= read.settings
                         if given:
-                            calls = ", ".join(["set_config(%s, %s, true)"] * len(given))
-                            await connection.execute(
-                                f"select {calls}", [part for pair in given.items() for part in pair]
-                            )
+                            await connection.execute(*settings_query(given))
                         cursor = connection.cursor(row_factory=read.row)
                         cursors.append(await cursor.execute(read.query, read.values, prepare=read.prepare))
                         given = {}
@@ -301,6 +298,12 @@ def _begin_statement(scope: Scope | None) -> sql.SQL | sql.Composed:
         return sql.SQL("begin")
     calls = [sql.SQL("set_config({}, {}, true)").format(name, value) for name, value in of_scope(scope).items()]
     return sql.SQL("begin; select {}").format(sql.SQL(", ").join(calls))
+
+
+def settings_query(given: Mapping[str, str]) -> tuple[str, list[str]]:
+    """A query, with its values, that sets these until the transaction ends."""
+    calls = ", ".join(["set_config(%s, %s, true)"] * len(given))
+    return f"select {calls}", [part for pair in given.items() for part in pair]
 
 
 def of_scope(scope: Scope) -> dict[str, str]:

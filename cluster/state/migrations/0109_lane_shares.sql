@@ -11,36 +11,43 @@ create table workspace_turns (
 alter table workspace_turns enable row level security;
 alter table workspace_turns force row level security;
 
--- What a job that is to be taken next stands behind, and whether its tenant has its share of the lane's places already. A
--- place is a worker that was seen lately; half of those of the small lane fill the cores. While tenants meet there, who has
--- an equal part of that half gets more only as long as cores are left over: whoever has one upload shares no core. In other
--- lanes half of the places are the share. No job is in here that rests; those whose lease has run out wait again.
-create function lane_standing(of_lane text)
-returns table (job_id uuid, tenant_served bigint, workspace_served bigint, placed timestamptz, has_share boolean)
+-- The tenants that have their share of the lane's places. A place is a worker that was seen lately; half of those of the
+-- small lane fill the cores. While tenants meet there, who has an equal part of that half gets more only as long as cores
+-- are left over: whoever has one upload shares no core. In other lanes half of the places are the share. A job at rest is
+-- none, nor is one at work whose lease has run out. One scan, without a join: a claim must not wait for those that wait.
+create function full_tenants(of_lane text) returns uuid[]
 language sql stable security definer set search_path = public, pg_temp as $$
-    with open_jobs as (
-        select j.id, j.tenant_id, j.workspace_id, coalesce(j.yielded_at, j.created_at) as placed,
-               j.state = 'running' and j.lease_until >= clock_timestamp() as at_work
-        from jobs j
-        where j.lane = of_lane and j.state in ('queued', 'running')
-          and (j.state = 'running' or j.resume_at is null or j.resume_at <= clock_timestamp())
-    ), tenants_here as (
+    with tenants_here as (
         select tenant_id, count(*) filter (where at_work) as at_work, count(*) over () as tenants,
                sum(count(*) filter (where at_work)) over () as all_at_work
-        from open_jobs group by tenant_id
+        from (select tenant_id, state = 'running' and lease_until >= clock_timestamp() as at_work from jobs
+              where lane = of_lane and state in ('queued', 'running')
+                and (state = 'running' or resume_at is null or resume_at <= clock_timestamp())) open_jobs
+        group by tenant_id
     ), places as (
         select count(*) as count, (count(*) + 1) / 2 as half from lane_workers
         where lane = of_lane and seen_at > clock_timestamp() - interval '1 min'
     )
-    select o.id, coalesce(t.served, 0), coalesce(w.served, 0), o.placed,
-           p.count > 1 and h.tenants > 1 and case when of_lane = 'small'
-               then h.all_at_work >= p.half and h.at_work >= greatest(1, p.half / h.tenants) else h.at_work >= p.half end
-    from open_jobs o
-    join tenants_here h on h.tenant_id = o.tenant_id
-    cross join places p
-    left join tenant_turns t on t.tenant_id = o.tenant_id and t.lane = of_lane
-    left join workspace_turns w on w.workspace_id = o.workspace_id and w.lane = of_lane
-    where not o.at_work
+    select coalesce(array_agg(h.tenant_id) filter (where p.count > 1 and h.tenants > 1 and case when of_lane = 'small'
+               then h.all_at_work >= p.half and h.at_work >= greatest(1, p.half / h.tenants) else h.at_work >= p.half end),
+           '{}')
+    from tenants_here h cross join places p
+$$;
+revoke execute on function full_tenants(text) from public;
+
+-- What a job that is to be taken next stands behind, and whether its tenant has its share already. No job is in here that
+-- rests; those whose lease has run out wait again.
+create function lane_standing(of_lane text)
+returns table (job_id uuid, tenant_served bigint, workspace_served bigint, placed timestamptz, has_share boolean)
+language sql stable security definer set search_path = public, pg_temp as $$
+    select j.id, coalesce(t.served, 0), coalesce(w.served, 0), coalesce(j.yielded_at, j.created_at),
+           j.tenant_id = any((select full_tenants(of_lane))::uuid[])
+    from jobs j
+    left join tenant_turns t on t.tenant_id = j.tenant_id and t.lane = of_lane
+    left join workspace_turns w on w.workspace_id = j.workspace_id and w.lane = of_lane
+    where j.lane = of_lane
+      and ((j.state = 'queued' and (j.resume_at is null or j.resume_at <= clock_timestamp()))
+           or (j.state = 'running' and j.lease_until < clock_timestamp()))
 $$;
 revoke execute on function lane_standing(text) from public;
 
@@ -48,18 +55,22 @@ create or replace function claim_job(claim_lane text, claim_owner text, lease in
 returns table (id uuid, tenant_id uuid, workspace_id uuid, fence bigint)
 language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
+declare full_now uuid[];
 begin
     -- A job that ends its worker each time must not end every worker that there is.
     update jobs set state = 'failed', finished_at = clock_timestamp(), owner = null, lease_until = null,
         error = format('its worker ended %s times before a turn was done; resume it once the cause is mended', lapses)
     where lane = claim_lane and state = 'running' and lease_until < clock_timestamp() and lapses >= 8;
+    full_now := full_tenants(claim_lane);
     return query
     with next as (
-        select j.id from jobs j join lane_standing(claim_lane) s on s.job_id = j.id
-        where not s.has_share and j.lane = claim_lane
+        select j.id from jobs j
+        left join tenant_turns t on t.tenant_id = j.tenant_id and t.lane = j.lane
+        left join workspace_turns w on w.workspace_id = j.workspace_id and w.lane = j.lane
+        where j.lane = claim_lane and j.tenant_id <> all(full_now)
           and ((j.state = 'queued' and (j.resume_at is null or j.resume_at <= clock_timestamp()))
                or (j.state = 'running' and j.lease_until < clock_timestamp()))
-        order by s.tenant_served, s.workspace_served, s.placed, j.id
+        order by coalesce(t.served, 0), coalesce(w.served, 0), coalesce(j.yielded_at, j.created_at), j.id
         for update of j skip locked
         limit 1
     )
@@ -71,13 +82,15 @@ begin
     returning j.id, j.tenant_id, j.workspace_id, j.fence;
 end $$;
 
--- As record_turn of a tenant alone, which the version before this one calls.
+-- As record_turn of a tenant alone, which the version before this one calls. Who was deleted meanwhile has no more turns:
+-- a row for them would be refused, and that would end the worker.
 create function record_turn(turn_tenant uuid, turn_workspace uuid, turn_lane text, units bigint) returns void
 language sql security definer set search_path = public, pg_temp as $$
-    select record_turn(turn_tenant, turn_lane, units);
+    select record_turn(turn_tenant, turn_lane, units)
+    from (select id from tenants where id = turn_tenant for key share) there;
     insert into workspace_turns as mine (workspace_id, lane, served)
-    select turn_workspace, turn_lane, greatest(units, waiting.least)
-    from (select coalesce(min(t.served), 0) as least from workspace_turns t
+    select there.id, turn_lane, greatest(units, waiting.least)
+    from (select id from workspaces where id = turn_workspace for key share) there, (select coalesce(min(t.served), 0) as least from workspace_turns t
           where t.lane = turn_lane and t.workspace_id <> turn_workspace and exists (
               select 1 from jobs j
               where j.workspace_id = t.workspace_id and j.tenant_id = turn_tenant and j.lane = t.lane

@@ -105,6 +105,7 @@ class WebhookDeliveries(LeaseLedger[WebhookLease], queries="deliveries.sql"):
             if accepted:
                 sent = {"ids": [one.event.outbox for one in accepted], "statuses": [one.status for one in accepted]}
                 await tx.run(self._sql["delivered"], **lease.values, **sent)
+                await tx.run(self._sql["catch_up"], **lease.values, most=settings.circuit_failures)
                 await tx.run(self._sql["succeeded"], **lease.values)
             for one in refused:
                 wait = retry_wait(one.event.attempts + 1, one.wait)

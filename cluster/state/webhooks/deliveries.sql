@@ -39,6 +39,13 @@ from unnest(%(ids)s::bigint[], %(statuses)s::int[]) as s(outbox, status)
 where d.webhook_id = %(webhook)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
   and d.outbox_id = s.outbox and d.state = 'pending';
 
+-- catch_up: A receiver that was away is back: what found nobody there waits no longer for its own next attempt.
+update webhook_deliveries d set next_at = clock_timestamp()
+from webhooks w
+where w.id = d.webhook_id and w.tenant_id = d.tenant_id and w.workspace_id = d.workspace_id and w.failures >= %(most)s
+  and d.webhook_id = %(webhook)s::uuid and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+  and d.state = 'pending' and d.failed_at is not null and d.status is null and d.next_at > clock_timestamp();
+
 -- succeeded: The circuit is closed.
 update webhooks set failures = 0, failing_since = null, error = null, succeeded_at = clock_timestamp(), next_at = clock_timestamp()
 where id = %(webhook)s::uuid and tenant_id = %(tenant)s and workspace_id = %(workspace)s and fence = %(fence)s;

@@ -352,10 +352,14 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         async with self._db.transaction(job.lease.scope) as tx:
             await tx.run(self._sql["turn_done"], **job.lease.values)
             await tx.run(self._sql["turn"], **keys, lane=job.lane, units=units)
-        return await self.others_wait(job)
+            return await self._others_wait(tx, job)
 
     async def others_wait(self, job: ClaimedJob) -> bool:
         """True where another workspace, of whatever tenant, waits for a turn in the job's lane."""
         async with self._db.transaction(job.lease.scope) as tx:
-            row = await tx.one(self._sql["others_wait"], workspace=job.lease.scope.workspace, lane=job.lane)
-        return bool(row and row["waits"])
+            return await self._others_wait(tx, job)
+
+    async def _others_wait(self, tx: Transaction, job: ClaimedJob) -> bool:
+        return bool(
+            (await tx.only(self._sql["others_wait"], workspace=job.lease.scope.workspace, lane=job.lane))["waits"]
+        )

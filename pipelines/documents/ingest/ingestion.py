@@ -91,7 +91,7 @@ class IngestionRunner:
             sync: lists and fetches what sources hold.
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
-            costs: what is left of a job; without it none of the small lane moves to the bulk lane.
+            costs: what is left of a job; without it none moves to the bulk lane.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
@@ -134,7 +134,7 @@ class IngestionRunner:
         try:
             units = await syncs.run(job, stopped) if syncs else 0
             units += await self._survey_files(job, payload, stopped)
-            if job.lane is JobLane.SMALL and self._costs and (why := await self._costs.why_bulk(job.lease)):
+            if self._costs and (why := await self._costs.why_bulk(job)):
                 return await self._move(job.lease, JobLane.BULK, why, units)
             units += await self._read_pages(job, stopped, ended)
         except Stalled:

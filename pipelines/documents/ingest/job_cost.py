@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from cluster.state.db.postgres import Database, Row, SqlStore
-from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease
+from cluster.state.work.jobs import ClaimedJob, JobLane
 from pipelines.documents.document import Failure, FailureReason
 from pipelines.documents.sources.sniff import Kind
 
@@ -13,6 +13,7 @@ TEXT_SECONDS: Final = 0.02  # a page that has text; what a page costs at least, 
 PICTURE_SECONDS: Final = 1.0  # a page that is a picture, as OCR reads it on one core
 INDEX_SECONDS: Final = 0.03  # a page's chunks and vectors
 UNIT_SECONDS: Final = 0.25  # a file to open, a version to index
+MOST_SLOW_UNITS: Final = 40  # for the one reader of the slow lane; more of them are read by all of the cluster's
 
 
 class TooSlow(Exception):
@@ -48,13 +49,18 @@ class JobCosts(SqlStore, queries="job_cost.sql"):
         super().__init__(database)
         self._most = most_seconds
 
-    async def why_bulk(self, lease: JobLease) -> str | None:
-        """Why the rest of a job is for the bulk lane; None where it is not."""
-        async with self._db.transaction(lease.scope) as tx:
-            kinds = await tx.all(self._sql["pages_left"], **lease.values)
-            units = (await tx.only(self._sql["units_left"], **lease.values))["units"]
-        left = seconds_left(kinds, int(units))
+    async def why_bulk(self, job: ClaimedJob) -> str | None:
+        """Why the rest of a job is for the bulk lane; None where it is not, or is there already."""
+        if job.lane not in (JobLane.SMALL, JobLane.SLOW):
+            return None
+        async with self._db.transaction(job.lease.scope) as tx:
+            kinds = await tx.all(self._sql["pages_left"], **job.lease.values)
+            units = int((await tx.only(self._sql["units_left"], **job.lease.values))["units"])
+        pages = sum(row["pages"] for row in kinds)
+        if job.lane is JobLane.SLOW:  # there the dearest are, however few
+            many = pages + units > MOST_SLOW_UNITS
+            return f"{pages + units:,} units are left, more than {MOST_SLOW_UNITS} for one reader" if many else None
+        left = seconds_left(kinds, units)
         if left <= self._most:
             return None
-        pages = sum(row["pages"] for row in kinds)
         return f"about {left:,.0f} s of work are left ({pages:,} pages), more than {self._most:g} s"

@@ -181,7 +181,10 @@ class _DocumentRows:
         """All of them, in the order in which they need each other."""
         await self._put("put_versions", self.versions)
         await self._put_pages()
-        await self._put_batches("put_tables", "tables", lambda row: row)
+        if self._masked:
+            await self.tx.run(SQL["without_tables"], **self.of.scope.keys, document=self.placed.id)
+        else:
+            await self._put_batches("put_tables", "tables", lambda row: row)
         await self._put_batches("put_corrections", "corrections", self._correction)
         # Chunks of a text that has just been masked would show what the mask covers: it is cut and embedded anew.
         if not self._masked:

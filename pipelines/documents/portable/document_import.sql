@@ -12,9 +12,10 @@ values (%(id)s, %(tenant)s, %(workspace)s, %(origin)s, %(filename)s, %(file_type
         %(classification)s, %(classification_rank)s, %(classified_by)s)
 on conflict (id) do nothing;
 
--- own_readers: Whether its folder's readers may change them.
+-- own_readers: Whether its folder's readers may change them: those that it has from there.
 update documents d set own_readers = %(own)s
-where d.id = %(id)s and d.workspace_id = %(workspace)s and d.readers = %(readers)s and d.own_readers <> %(own)s;
+where d.id = %(id)s and d.workspace_id = %(workspace)s and d.readers = %(readers)s and d.own_readers <> %(own)s
+  and (%(own)s or d.readers = inherited_readers(d.workspace_id, d.origin));
 
 -- readers: Who may see a document now; its folder may have said so.
 select d.readers from documents d where d.id = %(id)s and d.workspace_id = %(workspace)s;
@@ -75,6 +76,10 @@ from unnest(%(ids)s::text[], %(vectors)s::text[]) as r(id, vector);
 insert into indexed_versions (generation_id, version_id, document_id, tenant_id, workspace_id, reads, chunks, embedded)
 select %(generation)s, r.version_id, %(document)s, %(tenant)s, %(workspace)s, r.reads, r.chunks, r.embedded
 from jsonb_to_recordset(%(rows)s) as r(version_id text, reads bigint, chunks int, embedded boolean);
+
+-- without_tables: Tables that were found in a text that is masked by now show what the mask covers; they are looked for anew.
+update document_versions v set tables_of_reads = -1
+where v.document_id = %(document)s and v.workspace_id = %(workspace)s and v.tenant_id = %(tenant)s;
 
 -- without_vectors: It is found by its words until somebody embeds it, and says so.
 update documents d set has_embeddings = false,

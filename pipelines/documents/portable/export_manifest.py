@@ -1,6 +1,5 @@
 """The signed manifest of an exported workspace: made last, and checked with every file before anything is imported."""
 
-import hashlib
 import json
 import os
 import re
@@ -15,10 +14,10 @@ from cluster.basics.errors import Conflict, Forbidden, Invalid, NotFound
 from cluster.state.canonical_json import json_digest
 from cluster.state.signed_receipts import ForgedReceipt, ReceiptSigner, verify_receipt
 from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, FORMAT, FORMAT_VERSION, WORKSPACE_DATASETS
+from pipelines.documents.sources.files import hash_file
 
 MANIFEST: Final = "manifest.json"
 MOST_BYTES: Final = 64 << 20  # of a manifest
-_BLOCK: Final = 1 << 20
 _PART: Final = re.compile(rf"({'|'.join(DOCUMENT_DATASETS)})/([0-9]{{6}})\.parquet")
 _WHOLE: Final = re.compile(rf"workspace/({'|'.join(WORKSPACE_DATASETS)})\.parquet")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -141,13 +140,7 @@ def blob_path(folder: Path, file_hash: str) -> Path:
 
 def file_facts(path: Path, rows: int) -> FileFacts:
     """Of a file that was just written."""
-    return FileFacts(sha256=file_digest(path), bytes=path.stat().st_size, rows=rows)
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return FileFacts(sha256=hash_file(path), bytes=path.stat().st_size, rows=rows)
 
 
 def write_json(path: Path, body: Mapping[str, Any]) -> None:
@@ -226,5 +219,5 @@ def _check_file(folder: Path, name: str, facts: FileFacts) -> None:
     path = folder / name
     if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
         raise BrokenExport(f"{name} is missing")
-    if path.stat().st_size != facts.bytes or file_digest(path) != facts.sha256:
+    if path.stat().st_size != facts.bytes or hash_file(path) != facts.sha256:
         raise BrokenExport(f"{name} was changed")

@@ -1,7 +1,8 @@
 """Parts of an export: the files of some documents, with a note of what they were made from for a later run."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -9,14 +10,17 @@ from typing import Any, Final
 import numpy as np
 
 from cluster.state.db.postgres import Row
+from cluster.state.signed_receipts import ForgedReceipt, ReceiptSigner, verify_receipt
 from pipelines.documents.export.parquet_tables import cell_rows
 from pipelines.documents.facts.page_table import table_from_json
-from pipelines.documents.portable.blob_files import BlobCopier
+from pipelines.documents.portable.blob_files import BlobCopier, has_bytes
 from pipelines.documents.portable.datasets import DOCUMENT_DATASETS
-from pipelines.documents.portable.export_manifest import FileFacts, write_json
-from pipelines.documents.portable.parquet_files import DatasetFile
+from pipelines.documents.portable.export_manifest import FileFacts, blob_path, write_json
+from pipelines.documents.portable.parquet_files import DatasetFile, read_rows
 
 NOTES: Final = ".export"  # a folder of what a later run has to know
+_FORMAT: Final = "aos-workspace-part"
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 _WITH_PAGES: Final = ("words",)
 _WITH_TABLES: Final = ("cells",)
 QUERIED: Final = tuple(name for name in DOCUMENT_DATASETS if name not in (*_WITH_PAGES, *_WITH_TABLES))
@@ -48,6 +52,7 @@ class PartWriter:
     folder: Path
     number: str
     copier: BlobCopier
+    signer: ReceiptSigner
     step: Callable[[str], None]
     _files: dict[str, FileFacts] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
@@ -85,25 +90,67 @@ class PartWriter:
         """Write down that the part is there."""
         made = PartNote(self.number, after, until, digest, self._files, self._counts, tuple(self.copier.missing))
         body = asdict(made) | {"files": {name: facts.model_dump() for name, facts in self._files.items()}}
-        write_json(self.folder / NOTES / f"{self.number}.json", body)
+        signed = self.signer.sign(body | {"format": _FORMAT})
+        write_json(self.folder / NOTES / f"{self.number}.json", signed)
         self.step(f"part {self.number}")
         return made
 
 
-def read_notes(folder: Path) -> list[PartNote]:
-    """Parts that an earlier run has finished; one of which a file is not there any more has no digest."""
+def read_notes(folder: Path, signer: ReceiptSigner) -> list[PartNote]:
+    """Parts that an earlier run has finished; one that is to be written again has no digest.
+
+    Whoever may write to the folder could change a file and its note: without this installation's signature neither is
+    believed, or the next manifest would sign what somebody else has written.
+    """
     found = list[PartNote]()
     for path in sorted((folder / NOTES).glob("[0-9]*.json")):
-        body = json.loads(path.read_text(encoding="utf-8"))
-        files = {name: FileFacts.model_validate(facts) for name, facts in body.pop("files").items()}
-        note = PartNote(**body | {"missing": tuple(body["missing"])}, files=files)
-        whole = all(_is_there(folder / name, facts) for name, facts in files.items())
-        found.append(note if whole else replace(note, digest=""))
+        try:
+            body = json.loads(path.read_text(encoding="utf-8"))
+            verify_receipt(body, signer.public)
+        except (ValueError, ForgedReceipt):
+            return found
+        if body["format"] != _FORMAT or body["number"] != f"{len(found) + 1:06}":
+            return found
+        files = {name: FileFacts.model_validate(facts) for name, facts in body["files"].items()}
+        plain = {name: body[name] for name in ("number", "after", "until", "digest", "counts")}
+        note = PartNote(**plain, missing=tuple(body["missing"]), files=files)
+        found.append(note if _is_whole(folder, note) else replace(note, digest=""))
     return found
 
 
-def _is_there(path: Path, facts: FileFacts) -> bool:
-    return path.is_file() and path.stat().st_size == facts.bytes
+def _is_whole(folder: Path, note: PartNote) -> bool:
+    """Every file and all bytes are as they were written; bytes that were missing may be there by now."""
+    return (
+        not note.missing
+        and all(has_bytes(folder / name, facts.sha256) for name, facts in note.files.items())
+        and all(has_bytes(blob_path(folder, one), one) for one in _hashes_of(folder, note.number))
+    )
+
+
+def _hashes_of(folder: Path, number: str) -> Iterator[str]:
+    """The bytes that a part has brought."""
+    path = folder / "versions" / f"{number}.parquet"
+    if path.is_file():
+        for row in read_rows(path, DOCUMENT_DATASETS["versions"], ["file_hash", "has_bytes"]):
+            if row["has_bytes"]:
+                yield row["file_hash"]
+
+
+def remove_leftovers(folder: Path, files: Collection[str], notes: Sequence[PartNote]) -> None:
+    """Delete what earlier runs wrote and this export does not name: documents that are gone are gone here, too."""
+    numbers = [note.number for note in notes]
+    for name in (*DOCUMENT_DATASETS, "workspace"):
+        for path in list((folder / name).glob("*")):
+            if f"{name}/{path.name}" not in files:
+                path.unlink()
+    for path in list((folder / NOTES).glob("[0-9]*")):
+        if path.name not in [f"{number}.json" for number in numbers]:
+            path.unlink()
+    for digit in "0123456789abcdef":  # a sixteenth of the hashes in memory at a time
+        kept = {bytes.fromhex(one) for number in numbers for one in _hashes_of(folder, number) if one[0] == digit}
+        for path in list((folder / "blobs").glob(f"{digit}?/*")):
+            if not _HASH.fullmatch(path.name) or bytes.fromhex(path.name) not in kept:
+                path.unlink()
 
 
 def _word_rows(page: Row, words: list[list[Any]]) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """The plan of an import: what becomes of each document, agent and set, decided before anything is written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -11,9 +11,9 @@ from cluster.basics.errors import Conflict, NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.document import DocumentId, VersionId, document_id, version_id
-from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, WORKSPACE_DATASETS
+from pipelines.documents.portable.datasets import WORKSPACE_DATASETS
 from pipelines.documents.portable.export_manifest import BrokenExport, VerifiedExport
-from pipelines.documents.portable.parquet_files import read_rows
+from pipelines.documents.portable.parquet_files import part_rows, read_rows
 from pipelines.documents.portable.reader_names import ReaderNames, joined_readers
 from pipelines.documents.store.members import WITHIN
 
@@ -37,6 +37,7 @@ class Fate(StrEnum):
     DONE = "done"  # an earlier run of this import has brought it
     SAME = "same"  # a document with these bytes is there, which stays as it is
     WITHIN = "within"  # it is in a container that is there
+    ERASED = "erased"  # somebody has had these bytes, or its container's, erased here; it stays out
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class _Listed:
     file_hash: str
     parent: str | None
     readers: tuple[str, ...]
+    is_erased: bool
 
 
 @dataclass
@@ -125,7 +127,8 @@ async def make_plan(database: Database, scope: Scope, export: VerifiedExport, *,
 
 
 async def _place_documents(tx: Transaction, scope: Scope, export: VerifiedExport, plan: ImportPlan) -> None:
-    listed = _list_documents(export)
+    erased = frozenset(row["file_hash"] for row in await tx.all(SQL["erased"], tenant=scope.tenant))
+    listed = _list_documents(export, erased)
     roots = {one: _root_of(listed, one) for one in listed.values()}
     tops = [one for one, root in roots.items() if one is root]
     same = await _same_bytes(tx, scope, export, tops)
@@ -134,7 +137,7 @@ async def _place_documents(tx: Transaction, scope: Scope, export: VerifiedExport
         plan.placements[one.id] = _place_top(scope, export, plan, one, same.get(one.file_hash), there)
     for one, root in roots.items():
         if one is not root:
-            plan.placements[one.id] = _place_member(scope, one, root, plan.placements[root.id])
+            plan.placements[one.id] = _place_member(scope, listed, plan, one, root)
     done = await _that_are_there(tx, scope, [one.id for one in plan.placements.values()])
     for old, placed in plan.placements.items():
         if placed.fate is Fate.NEW and done.get(placed.id) == (export.id, old):
@@ -157,6 +160,8 @@ def _place_top(
         both = tuple(joined_readers(same["readers"], mine))
         return Placement(Fate.SAME, DocumentId(same["id"]), one.origin, both if both != tuple(same["readers"]) else ())
     id_ = document_id(scope.workspace, one.origin)
+    if one.is_erased:
+        return _leave_out(plan, one, id_)
     if id_ in there and there[id_] != (export.id, one.id):
         plan.note_conflict("document", one.filename, "another of this name is there; both are")
         origin = f"{one.origin}#{one.file_hash[:16]}"
@@ -164,11 +169,22 @@ def _place_top(
     return Placement(Fate.NEW, id_, one.origin)
 
 
-def _place_member(scope: Scope, one: _Listed, root: _Listed, placed: Placement) -> Placement:
+def _place_member(
+    scope: Scope, listed: Mapping[str, _Listed], plan: ImportPlan, one: _Listed, root: _Listed
+) -> Placement:
+    placed = plan.placements[root.id]
     if placed.fate is Fate.SAME:
         return Placement(Fate.WITHIN, placed.id, one.origin)
     origin = placed.origin + one.origin.removeprefix(root.origin) if one.origin.startswith(root.origin) else one.origin
-    return Placement(Fate.NEW, document_id(scope.workspace, origin), origin)
+    id_ = document_id(scope.workspace, origin)
+    if any(each.is_erased for each in _upwards(listed, one)):
+        return _leave_out(plan, one, id_)
+    return Placement(Fate.NEW, id_, origin)
+
+
+def _leave_out(plan: ImportPlan, one: _Listed, id_: DocumentId) -> Placement:
+    plan.note_conflict("erased", one.filename, "it was erased here and stays out; upload it if that is wanted")
+    return Placement(Fate.ERASED, id_, one.origin)
 
 
 async def _place_the_rest(tx: Transaction, scope: Scope, export: VerifiedExport, plan: ImportPlan) -> None:
@@ -186,8 +202,19 @@ async def _place_the_rest(tx: Transaction, scope: Scope, export: VerifiedExport,
         if sets.get(row["name"], mapped_uuid(scope, row["set_id"])) != mapped_uuid(scope, row["set_id"]):
             plan.taken.setdefault("golden_set", set()).add(row["name"])
             plan.note_conflict("golden_set", row["name"], "the one that is there stays")
-    folders = {row["folder"] for row in await tx.all(SQL["folder_readers"], **scope.keys)}
-    plan.taken["folder"] = folders
+    _place_folders(export, plan, await tx.all(SQL["folder_readers"], **scope.keys))
+
+
+def _place_folders(export: VerifiedExport, plan: ImportPlan, there: Sequence[Row]) -> None:
+    """The nearest folder decides: one that lies within a folder with readers here would open what that keeps."""
+    for row in whole_rows(export, "folder_readers"):
+        ruled = any(name.startswith(tuple(one["prefixes"])) for name in row["prefixes"] for one in there)
+        if not ruled:
+            continue
+        plan.taken.setdefault("folder", set()).add(row["folder"])
+        mine = (row["folder"], sorted(plan.names.map(row["readers"])))
+        if mine not in [(one["folder"], sorted(one["readers"])) for one in there]:
+            plan.note_conflict("folder", row["folder"], "readers of the folder that is there hold")
 
 
 def whole_rows(export: VerifiedExport, dataset: str) -> Iterable[Row]:
@@ -196,17 +223,17 @@ def whole_rows(export: VerifiedExport, dataset: str) -> Iterable[Row]:
     return () if path is None else read_rows(path, WORKSPACE_DATASETS[dataset])
 
 
-def _list_documents(export: VerifiedExport) -> dict[str, _Listed]:
+def _list_documents(export: VerifiedExport, erased: frozenset[str]) -> dict[str, _Listed]:
     """The documents of an export by id. Raises BrokenExport: one has no version, or there are two of one id."""
-    hashes, found = dict[str, str](), dict[str, _Listed]()
-    wanted = ["document_id", "version_id", "origin", "filename", "parent_id", "readers", "file_hash"]
+    found = dict[str, _Listed]()
+    wanted = ("document_id", "version_id", "origin", "filename", "parent_id", "readers")
     for part in export.manifest.parts:
-        if (path := export.file("versions", part)) is not None:
-            rows = read_rows(path, DOCUMENT_DATASETS["versions"], wanted)
-            hashes = {row["version_id"]: row["file_hash"] for row in rows}
-        if (path := export.file("documents", part)) is None:
-            continue
-        for row in read_rows(path, DOCUMENT_DATASETS["documents"], wanted):
+        hashes, gone = dict[str, str](), set[str]()
+        for row in part_rows(export, "versions", part, "document_id", "version_id", "file_hash"):
+            hashes[row["version_id"]] = row["file_hash"]
+            if row["file_hash"] in erased:
+                gone.add(row["document_id"])
+        for row in part_rows(export, "documents", part, *wanted):
             if row["document_id"] in found or row["version_id"] not in hashes:
                 raise BrokenExport(f"document {row['document_id']} is there twice, or has no version")
             found[row["document_id"]] = _Listed(
@@ -216,15 +243,24 @@ def _list_documents(export: VerifiedExport) -> dict[str, _Listed]:
                 hashes[row["version_id"]],
                 row["parent_id"],
                 tuple(row["readers"] or ()),
+                row["document_id"] in gone,
             )
     return found
 
 
 def _root_of(listed: Mapping[str, _Listed], one: _Listed) -> _Listed:
     """The outermost container that was exported, too."""
+    for each in _upwards(listed, one):
+        one = each
+    return one
+
+
+def _upwards(listed: Mapping[str, _Listed], one: _Listed) -> Iterator[_Listed]:
+    """The document, its container, that one's, as far as they were exported. Raises BrokenExport: it is in itself."""
     for _ in range(_DEEPEST):
+        yield one
         if one.parent is None or one.parent not in listed or WITHIN not in one.origin:
-            return one
+            return
         one = listed[one.parent]
     raise BrokenExport(f"document {one.id} is in itself")
 
@@ -253,10 +289,9 @@ async def _that_are_there(
 def _pages_of(export: VerifiedExport, plan: ImportPlan) -> int:
     total = 0
     for part in export.manifest.parts:
-        if (path := export.file("versions", part)) is not None:
-            for row in read_rows(path, DOCUMENT_DATASETS["versions"], ["document_id", "page_count"]):
-                placed = plan.placements.get(row["document_id"])
-                total += int(row["page_count"]) if placed is not None and placed.fate is Fate.NEW else 0
+        for row in part_rows(export, "versions", part, "document_id", "page_count"):
+            placed = plan.placements.get(row["document_id"])
+            total += int(row["page_count"]) if placed is not None and placed.fate is Fate.NEW else 0
     return total
 
 

@@ -21,6 +21,10 @@ where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.parent_i
   and coalesce(d.metadata->'imported_from'->>'export', '') <> %(export)s
 order by v.file_hash, d.upload_date, d.id;
 
+-- erased: Contents that somebody has had erased from the tenant.
+select distinct c->>'sha256' as file_hash from erasures e cross join jsonb_array_elements(e.content) c
+where e.tenant_id = %(tenant)s and c->>'sha256' is not null;
+
 -- documents: Those of some ids, and what each was imported from.
 select d.id, d.metadata->'imported_from'->>'export' as export, d.metadata->'imported_from'->>'document' as document
 from documents d where d.workspace_id = %(workspace)s and d.tenant_id = %(tenant)s and d.id = any(%(documents)s);
@@ -32,4 +36,4 @@ select a.id::text as id, a.name from agents a where a.workspace_id = %(workspace
 select g.id::text as id, g.name from golden_sets g where g.workspace_id = %(workspace)s and g.tenant_id = %(tenant)s;
 
 -- folder_readers: Folders with readers of their own.
-select f.folder from folder_readers f where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s;
+select f.folder, f.prefixes, f.readers from folder_readers f where f.workspace_id = %(workspace)s and f.tenant_id = %(tenant)s;

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cluster.state.db.postgres import Row
-from pipelines.documents.portable.export_manifest import BrokenExport, FileFacts, file_facts
+from pipelines.documents.portable.datasets import DOCUMENT_DATASETS
+from pipelines.documents.portable.export_manifest import BrokenExport, FileFacts, VerifiedExport, file_facts
 
 GROUP_ROWS: Final = 10_000
 GROUP_BYTES: Final = 8 << 20  # of texts and vectors, about; whichever is reached first ends a row group
@@ -95,6 +96,12 @@ def read_rows(path: Path, schema: pa.Schema, columns: list[str] | None = None) -
                     yield {**lacking, **row}
     except (pa.ArrowException, OSError) as error:
         raise BrokenExport(f"{path.name} cannot be read: {error}") from error
+
+
+def part_rows(export: VerifiedExport, dataset: str, part: str, *columns: str) -> Iterator[Row]:
+    """These columns of a dataset of documents in one part, row by row. Raises BrokenExport as `read_rows`."""
+    if (path := export.file(dataset, part)) is not None:
+        yield from read_rows(path, DOCUMENT_DATASETS[dataset], list(columns))
 
 
 def _size_of(value: Any) -> int:

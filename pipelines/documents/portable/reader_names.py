@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.documents.sources.item_rights import NOBODY
+from pipelines.documents.sources.item_rights import GONE, NOBODY, STALE
 
 
 @dataclass
@@ -38,5 +38,9 @@ class ReaderNames:
 
 
 def joined_readers(there: Sequence[str], brought: Sequence[str]) -> list[str]:
-    """Both; where one of them is everybody, those that are there stay: nothing is opened to all."""
-    return list(dict.fromkeys([*there, *brought])) if there and brought else list(there)
+    """Both; where one of them is everybody, those that are there stay: nothing is opened to all.
+
+    What a source hides here (its item is gone, or nobody confirms its rights) stays hidden.
+    """
+    is_hidden = any(one in (NOBODY, GONE, STALE) for one in there)
+    return list(dict.fromkeys([*there, *brought])) if there and brought and not is_hidden else list(there)

@@ -15,7 +15,7 @@ from psycopg.rows import dict_row
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db import migrate
-from cluster.state.db.postgres import Connection, Row, classify_postgres_error, load_queries, of_scope
+from cluster.state.db.postgres import Connection, Row, classify_postgres_error, load_queries, of_scope, settings_query
 from cluster.state.signed_receipts import ReceiptSigner
 from pipelines.documents.portable.blob_files import BlobCopier
 from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, FORMAT, FORMAT_VERSION, WORKSPACE_DATASETS
@@ -29,7 +29,7 @@ from pipelines.documents.portable.export_manifest import (
     write_json,
     write_manifest,
 )
-from pipelines.documents.portable.export_parts import NOTES, QUERIED, PartNote, PartWriter, read_notes
+from pipelines.documents.portable.export_parts import NOTES, QUERIED, PartNote, PartWriter, read_notes, remove_leftovers
 from pipelines.documents.portable.parquet_files import DatasetFile
 from pipelines.documents.store.blobs import BlobStore
 
@@ -104,6 +104,7 @@ class WorkspaceExport:
         left_out = {"unread": int(unread["total"]), "unread_names": unread["names"] or []}
         left_out |= {"without_bytes": len(missing), "without_bytes_names": missing[:50]}
         manifest = self._manifest(owner, counts, files, left_out)
+        remove_leftovers(folder, files, notes)
         signed = write_manifest(folder, manifest, self.signer)
         self.step(MANIFEST)
         return ExportResult(signed, kept, len(notes) - kept)
@@ -148,7 +149,7 @@ class WorkspaceExport:
         """All parts, and how many of them were there."""
         index = {"generation": owner["generation_id"], "chunker": owner["chunker"] or ""}
         notes, kept, after = list[PartNote](), 0, ""
-        for known in read_notes(folder):
+        for known in read_notes(folder, self.signer):
             between = index | {"after": known.after, "until": known.until}
             digest = (await self._one(connection, "digest", **between))["digest"]
             if digest == known.digest:
@@ -171,7 +172,7 @@ class WorkspaceExport:
     async def _write_part(
         self, connection: Connection, folder: Path, number: str, between: Mapping[str, Any], digest: str
     ) -> PartNote:
-        part = PartWriter(folder, number, BlobCopier(self.blobs, folder), self.step)
+        part = PartWriter(folder, number, BlobCopier(self.blobs, folder), self.signer, self.step)
         for name in QUERIED:
             files = part.open(name)
             try:
@@ -210,9 +211,7 @@ class WorkspaceExport:
                 self.conninfo, row_factory=dict_row, autocommit=True
             ) as connection:
                 await connection.execute("begin isolation level repeatable read read only")
-                given = of_scope(self.scope)
-                calls = ", ".join(["set_config(%s, %s, true)"] * len(given))
-                await connection.execute(f"select {calls}", [part for pair in given.items() for part in pair])
+                await connection.execute(*settings_query(of_scope(self.scope)))
                 yield connection
                 await connection.rollback()
         except psycopg.OperationalError as error:
@@ -234,6 +233,8 @@ def _claimed(folder: Path, owner: Row) -> Iterator[None]:
 def _claim(folder: Path, owner: Row) -> None:
     """Raises ExportFolderTaken: it holds something that is no export of this workspace."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if links := [one.name for one in folder.iterdir() if one.is_symlink()]:
+        raise ExportFolderTaken(f"{folder} has links that lead elsewhere: {', '.join(links[:10])}")
     mine = folder / NOTES / _OWNER
     if not mine.exists():
         if any(one.name != NOTES for one in folder.iterdir()):

@@ -17,7 +17,6 @@ from configs.sections import ChunkSettings, ChunkStrategy
 from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.index.generations import IndexGenerations, IndexRecipe, WriteTarget
 from pipelines.documents.portable.blob_files import check_blob
-from pipelines.documents.portable.datasets import DOCUMENT_DATASETS
 from pipelines.documents.portable.document_import import DocumentImport, PartRows
 from pipelines.documents.portable.export_manifest import VectorSpaceFacts, VerifiedExport
 from pipelines.documents.portable.import_plan import (
@@ -29,7 +28,7 @@ from pipelines.documents.portable.import_plan import (
     plan_counts,
     whole_rows,
 )
-from pipelines.documents.portable.parquet_files import read_rows
+from pipelines.documents.portable.parquet_files import part_rows
 from pipelines.documents.privacy.page_masks import DocumentPolicy
 from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.store.chunk_strategies import ChunkStrategies, with_strategy
@@ -146,8 +145,9 @@ class WorkspaceImport:
                     await tx.run(SQL["put_agent"], **self.scope.keys, **row, id=plan.agents[row["agent_id"]])
             await self._put_sets(tx, export, plan)
             for row in whole_rows(export, "folder_readers"):
-                mapped = plan.names.map(row["readers"])
-                await tx.run(SQL["put_folder"], **self.scope.keys, **row | {"readers": mapped})
+                if row["folder"] not in plan.taken.get("folder", ()):
+                    mapped = plan.names.map(row["readers"])
+                    await tx.run(SQL["put_folder"], **self.scope.keys, **row | {"readers": mapped})
             if await tx.one(SQL["begun"], **self.scope.keys, export=export.id) is None:
                 verb = "workspace.merge" if merge else "workspace.import"
                 detail: dict[str, Any] = {"export": export.id, "signer": export.signer, "from": told.workspace.name}
@@ -193,9 +193,7 @@ class WorkspaceImport:
     async def _put_parents(self, export: VerifiedExport, plan: ImportPlan) -> None:
         pairs = list[tuple[str, str]]()
         for part in export.manifest.parts:
-            if (path := export.file("documents", part)) is None:
-                continue
-            for row in read_rows(path, DOCUMENT_DATASETS["documents"], ["document_id", "parent_id"]):
+            for row in part_rows(export, "documents", part, "document_id", "parent_id"):
                 mine, parent = plan.placements[row["document_id"]], plan.placements.get(row["parent_id"] or "")
                 if parent is not None and mine.is_written and parent.is_written:
                     pairs.append((mine.id, parent.id))
@@ -235,10 +233,9 @@ def _strategy_of(export: VerifiedExport) -> ChunkStrategy | None:
 
 def _check_bytes(export: VerifiedExport) -> None:
     for part in export.manifest.parts:
-        if (path := export.file("versions", part)) is not None:
-            for row in read_rows(path, DOCUMENT_DATASETS["versions"], ["file_hash", "has_bytes"]):
-                if row["has_bytes"]:
-                    check_blob(export.folder, row["file_hash"])
+        for row in part_rows(export, "versions", part, "file_hash", "has_bytes"):
+            if row["has_bytes"]:
+                check_blob(export.folder, row["file_hash"])
 
 
 def _without_readers(one: Placement) -> Placement:

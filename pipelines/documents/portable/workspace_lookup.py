@@ -8,7 +8,7 @@ from psycopg.rows import dict_row
 from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
-from cluster.state.db.postgres import classify_postgres_error, load_queries, of_scope
+from cluster.state.db.postgres import classify_postgres_error, load_queries, of_scope, settings_query
 
 
 async def find_workspace(application: str, owner: str | None, tenant: str | None, workspace: str) -> Scope:
@@ -24,8 +24,7 @@ async def find_workspace(application: str, owner: str | None, tenant: str | None
         async with await psycopg.AsyncConnection.connect(owner or application, row_factory=dict_row) as connection:
             if owner is None:
                 seen = of_scope(Scope(TenantId(id_ or ""), WorkspaceId("")))
-                calls = ", ".join(["set_config(%s, %s, true)"] * len(seen))
-                await connection.execute(f"select {calls}", [part for pair in seen.items() for part in pair])
+                await connection.execute(*settings_query(seen))
             cursor = await connection.execute(sql["tenants"], {"tenant": tenant})
             tenants = [row["id"] for row in await cursor.fetchall()]
             if not tenants:

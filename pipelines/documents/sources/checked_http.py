@@ -35,6 +35,7 @@ NETWORK_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, Forbid
 GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """What an answer that makes no sense makes us stumble over: the server's fault, and not the worker's."""
 _PORTS: Final = {"http": 80, "https": 443}
+_Place = tuple[str, str, int | None]  # an origin, as httpx has taken it apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,10 @@ class CheckedHost:
             raise SourceInvalid(f"{url} lies elsewhere")
         parts = urlsplit(url)
         return self.base + urlunsplit(("", "", parts.path or "/", parts.query, ""))
+
+
+def _place_of(url: httpx.URL) -> _Place:
+    return url.scheme, url.host.rstrip("."), url.port
 
 
 def origin_of(url: str) -> str:
@@ -108,8 +113,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
     ) -> None:
         """`clock` in seconds; `tls` instead of `tls_context`. Nothing is asked yet."""
         self._ground, self._clock, self._tls = ground, clock, tls or tls_context()
-        self._hosts: dict[str, tuple[CheckedHost, httpx.URL, float]] = {}
-        self._origins: dict[tuple[str, str, int | None], str] = {}  # as each request would read them off its URL
+        self._hosts: dict[_Place, tuple[CheckedHost, httpx.URL, float]] = {}
         self._networks: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -125,7 +129,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         try:
             return await self._network(host.origin).handle_async_request(pinned)
         except (httpx.ConnectError, httpx.ConnectTimeout):
-            self._hosts.pop(host.origin, None)  # it may have moved
+            self._hosts.pop(_place_of(request.url), None)  # it may have moved
             raise
 
     async def aclose(self) -> None:
@@ -135,27 +139,19 @@ class CheckedTransport(httpx.AsyncBaseTransport):
 
     async def _checked(self, url: httpx.URL) -> tuple[CheckedHost, httpx.URL]:
         """The host of a URL and the root at its address."""
-        origin, now = self._origin(url), self._clock()
-        known = self._hosts.get(origin)
+        place, now = _place_of(url), self._clock()
+        known = self._hosts.get(place)
         if known is not None and now < known[2]:
             return known[:2]
+        origin = origin_of(str(url))
+        if not origin:
+            raise SourceInvalid("it leads to what is no URL of http or https")
         if known is None and origin not in self._networks and len(self._networks) >= MOST_HOSTS:
             raise SourceRefused(f"the service leads to more than {MOST_HOSTS} hosts")
         host = await check_host_of(str(url), self._ground)
         there = httpx.URL(host.base)
-        self._hosts[origin] = (host, there, now + CHECK_SECONDS)
+        self._hosts[place] = (host, there, now + CHECK_SECONDS)
         return host, there
-
-    def _origin(self, url: httpx.URL) -> str:
-        place = (url.scheme, url.host, url.port)
-        if place not in self._origins:
-            origin = origin_of(str(url))
-            if not origin:
-                raise SourceInvalid("it leads to what is no URL of http or https")
-            if len(self._origins) >= 2 * MOST_HOSTS:  # what led nowhere is in it, too
-                self._origins.clear()
-            self._origins[place] = origin
-        return self._origins[place]
 
     def _network(self, origin: str) -> httpx.AsyncHTTPTransport:
         if origin not in self._networks:

@@ -70,7 +70,8 @@ def import_workspace(
     Run it on the server. Everything is checked first: signature, hashes, the pages that the tenant may have. Vectors
     are kept where the embedder and the chunker here are those that made them; else documents are found by their words
     and a job embeds them anew. Readers are people by e-mail address and groups by name; who is unknown is nobody.
-    Agents come without skills and credentials. Cut off, the same command goes on. Exit 3 where somebody has to look
+    Agents come without skills and credentials. Documents whose bytes were erased in this tenant stay out; what was
+    erased of people is not known by its bytes. Cut off, the same command goes on. Exit 3 where somebody has to look
     at something: conflicts, unknown readers, skills to attach, vectors that are made anew.
 
     Example: aos import /mnt/claims --workspace claims --dry-run
@@ -131,6 +132,7 @@ def _rows(told: JSON) -> list[dict[str, Any]]:
         "pages of those, none read again": told["pages"],
         "there already, by their bytes": found["same"] + found["within"],
         "brought by an earlier run": found["done"],
+        "erased here, they stay out": found["erased"],
         "conflicts": found["conflicts"],
     }
     return [{"what": what, "count": count} for what, count in rows.items()]

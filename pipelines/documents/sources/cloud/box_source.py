@@ -10,6 +10,7 @@ from pipelines.documents.sources.cloud.cloud_answers import (
     ListingSteps,
     id_of,
     name_of,
+    path_below,
     rows_of,
     size_of,
     text_or_none,
@@ -54,7 +55,7 @@ class BoxSource:
                         for one in entries:
                             if one.get("type") == "folder" and (below := id_of(one)) not in seen:
                                 seen.add(below)
-                                waiting.append((below, _joined(path, name_of(one))))
+                                waiting.append((below, path_below(path, name_of(one))))
                 except (SourceRefused, ItemGone) as error:
                     if folder == self._folder:
                         raise SourceRefused(f"folder {folder}: {error}") from error
@@ -86,14 +87,10 @@ class BoxSource:
             params["marker"] = steps.next(found["next_marker"], of=folder)
 
 
-def _joined(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name
-
-
 def _item_of(one: Mapping[str, Any], path: str) -> SourceItem:
     size = size_of(one)
     version = f"{text_or_none(one, 'sha1', 'etag')} {size}"
-    return SourceItem(id_of(one), version, _joined(path, name_of(one)), size)
+    return SourceItem(id_of(one), version, path_below(path, name_of(one)), size)
 
 
 def _is_read(one: Mapping[str, Any]) -> bool:

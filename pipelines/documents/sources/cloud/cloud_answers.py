@@ -108,6 +108,11 @@ def path_part(name: str) -> str:
     return name if name.strip(" .") else f"_{name}"
 
 
+def path_below(above: str, name: str) -> str:
+    """The path of what lies in a folder; the root's is empty."""
+    return f"{above}/{name}" if above else name
+
+
 def size_of(one: Mapping[str, Any]) -> int | None:
     """Bytes; None where it is not told. Raises ValueError: it is no such number."""
     size = one.get("size")

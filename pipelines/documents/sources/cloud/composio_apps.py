@@ -8,6 +8,7 @@ from pipelines.documents.sources.cloud.cloud_answers import (
     id_of,
     name_of,
     part_of,
+    path_below,
     path_part,
     size_of,
     text_of,
@@ -60,10 +61,6 @@ class ComposioApp:
     inline_least: int = 0
 
 
-def _joined(above: str, name: str) -> str:
-    return f"{above}/{name}" if above else name
-
-
 def _list_drive(folder: str, token: str | None) -> Arguments:
     inside = folder.replace("\\", "\\\\").replace("'", "\\'")
     asked = {"q": f"'{inside}' in parents and trashed = false", "pageSize": _PAGE, "fields": _DRIVE_FIELDS}
@@ -89,11 +86,13 @@ def _entry_of_drive(one: Row, above: str) -> SourceItem | SourceFolder | None:
     if kind in EXPORTS:
         ending = EXPORTS[kind][1]
         name = name if name.lower().endswith(ending) else f"{name}{ending}"
-        return SourceItem(id_of(one), f"{kind} {text_of(one, 'modifiedTime')}", _joined(above, name))
+        return SourceItem(id_of(one), f"{kind} {text_of(one, 'modifiedTime')}", path_below(above, name))
     if kind.startswith(GOOGLE_KIND):
         return None
     size = size_of(one)
-    return SourceItem(id_of(one), f"{text_of(one, 'md5Checksum', 'modifiedTime')} {size}", _joined(above, name), size)
+    return SourceItem(
+        id_of(one), f"{text_of(one, 'md5Checksum', 'modifiedTime')} {size}", path_below(above, name), size
+    )
 
 
 def _list_onedrive(folder: str, token: str | None) -> Arguments:
@@ -116,7 +115,7 @@ def _entry_of_onedrive(one: Row, above: str) -> SourceItem | SourceFolder | None
     size, hashes = size_of(one), part_of(part_of(one, "file"), "hashes")
     told = text_or_none(hashes, "quickXorHash", "sha256Hash", "sha1Hash")
     version = told or text_of(one, "cTag", "eTag", "lastModifiedDateTime")
-    return SourceItem(id_of(one), f"{version} {size}", _joined(above, name_of(one)), size)
+    return SourceItem(id_of(one), f"{version} {size}", path_below(above, name_of(one)), size)
 
 
 def _list_dropbox(folder: str, token: str | None) -> Arguments:
@@ -158,7 +157,7 @@ def _entry_of_box(one: Row, above: str) -> SourceItem | SourceFolder | None:
     if one["type"] == "folder":
         return SourceFolder(id_of(one), name_of(one))
     size = size_of(one)
-    return SourceItem(id_of(one), f"{text_of(one, 'sha1', 'etag')} {size}", _joined(above, name_of(one)), size)
+    return SourceItem(id_of(one), f"{text_of(one, 'sha1', 'etag')} {size}", path_below(above, name_of(one)), size)
 
 
 COMPOSIO_APPS: Final[Mapping[str, ComposioApp]] = {

@@ -1,12 +1,12 @@
 """Google Drive, OneDrive, Dropbox and Box as a source through Composio's connected accounts, folder by folder."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from pipelines.documents.sources.checked_http import classified_faults
-from pipelines.documents.sources.cloud.cloud_answers import MOST_FOLDERS, ListingSteps, rows_of
+from pipelines.documents.sources.cloud.cloud_answers import MOST_FOLDERS, ListingSteps, path_below, rows_of
 from pipelines.documents.sources.cloud.cloud_client import listing_faults
 from pipelines.documents.sources.cloud.composio_apps import COMPOSIO_APPS, ComposioApp
 from pipelines.documents.sources.cloud.composio_client import PUBLIC_BASE, WHO, ComposioClient, open_composio
@@ -46,10 +46,10 @@ class ComposioSource:
                     async for rows in self._rows(folder, steps):
                         entries = [self._app.entry_of(one, above) for one in rows]
                         yield ListingPage([one for one in entries if isinstance(one, SourceItem) and _is_read(one)])
-                        for one in entries:
-                            if self._is_deeper(one) and isinstance(one, SourceFolder) and one.id not in seen:
+                        for one in _folders_in(entries) if self._app.is_nested else ():
+                            if one.id not in seen:
                                 seen.add(one.id)
-                                waiting.append((one.id, f"{above}/{one.name}" if above else one.name))
+                                waiting.append((one.id, path_below(above, one.name)))
                 except (SourceRefused, ItemGone) as error:
                     if folder == self._folder:
                         raise SourceRefused(f"folder {folder or '/'}: {error}") from error
@@ -64,8 +64,7 @@ class ComposioSource:
         found: list[SourceFolder] = []
         with listing_faults(WHO):
             async for rows in self._rows(self._folder if parent is None else parent, ListingSteps(WHO), browse=True):
-                entries = [self._app.entry_of(one, "") for one in rows]
-                found += [one for one in entries if isinstance(one, SourceFolder) and not housekeeping_kind(one.name)]
+                found += _folders_in(self._app.entry_of(one, "") for one in rows)
                 if len(found) > _MOST_BROWSED:
                     raise SourceRefused(f"there are more than {_MOST_BROWSED} folders in this one")
         return sorted(found, key=lambda one: (one.name.lower(), one.id))
@@ -84,9 +83,6 @@ class ComposioSource:
         """Close connections."""
         await self._client.close()
 
-    def _is_deeper(self, one: SourceItem | SourceFolder | None) -> bool:
-        return self._app.is_nested and isinstance(one, SourceFolder) and not housekeeping_kind(one.name)
-
     async def _rows(
         self, folder: str, steps: ListingSteps, *, browse: bool = False
     ) -> AsyncIterator[list[Mapping[str, Any]]]:
@@ -102,6 +98,11 @@ class ComposioSource:
             if following is None:
                 return
             token = steps.next(following, of=folder)
+
+
+def _folders_in(entries: Iterable[SourceItem | SourceFolder | None]) -> list[SourceFolder]:
+    """Those that are looked into."""
+    return [one for one in entries if isinstance(one, SourceFolder) and not housekeeping_kind(one.name)]
 
 
 def _is_read(one: SourceItem) -> bool:

@@ -11,14 +11,12 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 from joserfc.jwk import KeySet
 
-from cluster.basics.bounded_answers import bounded_hooks
 from cluster.state.identity.external_accounts import ProviderLogout
 from configs.sign_in_providers import OidcProvider, is_private_channel
 from serve_apps.http.auth.oidc.access_token import verify_access_token
 from serve_apps.http.auth.oidc.id_token import ExpectedToken, UnknownKey, verify_id_token
 from serve_apps.http.auth.oidc.logout_token import verify_logout_token
 from serve_apps.http.auth.oidc.provider_documents import (
-    MOST_BYTES,
     DocumentUnreadable,
     ProviderDocument,
     fetch_document,
@@ -213,8 +211,7 @@ class OidcProviderClient:
         )
 
     def _options(self) -> dict[str, Any]:
-        how: dict[str, Any] = {"timeout": SECONDS, "follow_redirects": False, "trust_env": False}
-        return {**how, "transport": self._transport, "event_hooks": bounded_hooks(MOST_BYTES)}
+        return {"timeout": SECONDS, "follow_redirects": False, "trust_env": False, "transport": self._transport}
 
     def _unavailable(self, where: str, error: object) -> ProviderUnavailable:
         log.warning("provider %s: %s: %s", self.provider.name, where, error)
