@@ -1,4 +1,4 @@
-"""Probe of the backups: yellow without a good one younger than twice the period, or where the log is late."""
+"""Probe of the backups: yellow without a good one younger than twice the period, or where shipping is late."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,13 +15,13 @@ def probe_backup(settings: Settings) -> Iterable[HealthFinding]:
     if place is None:
         yield HealthFinding("backup", YELLOW, "there is none, and no place for one", "Set AOS_BACKUP_URL, see README.")
         return
-    ships = not is_external(settings.postgres)
-    wrong = backup_complaint(known, settings.backup.every_hours, datetime.now(UTC), ships=ships)
+    wrong = backup_complaint(known, settings.backup.every_hours, datetime.now(UTC))
     if wrong:
         yield HealthFinding(
             "backup", YELLOW, f"{place}: {wrong}", "`aos backup run` says why; see logs/supervisor.log."
         )
         return
-    behind = "" if not known.shipped else f", the log until {known.shipped[:19]}"
-    without = "" if ships else "; the external database is its operator's to back up"
-    yield HealthFinding("backup", GREEN, f"last good one {known.ended[:19]} ({known.kind}){behind}{without}")
+    without = "; the external database is its operator's to back up" if is_external(settings.postgres) else ""
+    without += "" if settings.backup.passphrase_file else "; keys are not in it (AOS_BACKUP_PASSPHRASE_FILE)"
+    told = f"last good one {known.ended[:19]} ({known.kind}), everything until {known.shipped[:19]}{without}"
+    yield HealthFinding("backup", GREEN, told)

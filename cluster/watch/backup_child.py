@@ -22,9 +22,10 @@ class BackupChild:
         report: Callable[[str], None],
         command: Sequence[str] = (sys.executable, "-m", MODULE),
         clock: Callable[[], float] = time.monotonic,
+        end_seconds: float = END_SECONDS,
     ) -> None:
-        """Nothing runs yet."""
-        self._settings, self._report, self._clock = settings, report, clock
+        """Nothing runs yet. `end_seconds`: what it has to end, once it was asked to."""
+        self._settings, self._report, self._clock, self._end = settings, report, clock, end_seconds
         self._command = command
         self._child: subprocess.Popen[bytes] | None = None
         self._next = 0.0
@@ -48,7 +49,7 @@ class BackupChild:
             return
         self._child.terminate()
         try:
-            self._child.wait(END_SECONDS)
+            self._child.wait(self._end)
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()

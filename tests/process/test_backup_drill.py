@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 
 import psycopg
@@ -18,6 +19,7 @@ import pytest
 from cluster.basics.scope import Role, UserId
 from cluster.cli import run_command
 from cluster.state.backup.backup_run import plan_backup, run_backup
+from cluster.state.backup.blob_catalogue import read_catalogue
 from cluster.state.backup.catalog import list_backups
 from cluster.state.backup.destination import Destination
 from cluster.state.backup.keeper import RUN
@@ -26,14 +28,17 @@ from cluster.state.backup.verification import verify_destination
 from cluster.state.db import embedded
 from cluster.state.db.migrate import apply_migrations
 from cluster.state.db.postgres import Database
+from cluster.state.objects.bucket import Bucket
+from cluster.state.objects.migration import FolderSide
 from cluster.state.signed_receipts import ReceiptSigner
 from configs.sections import Settings
 from configs.settings import load_settings
-from pipelines.documents.store.blobs import FolderBlobs
+from pipelines.documents.store.blobs import BlobStore, FolderBlobs
 from serve_apps.governance.erasure_case import SubjectKind
 from serve_apps.governance.erasures import DataErasure, ErasureRequest
 from tests.fakes.filled import admin_of, fill, words_of
 from tests.fakes.http import Office, open_office
+from tests.fakes.s3 import bucket_blobs, run_s3
 
 
 @pytest.fixture
@@ -49,6 +54,7 @@ def folder() -> Iterator[Path]:
 def settings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     (folder / "to").mkdir()
     (folder / "pass").write_text("a long passphrase")
+    (folder / "pass").chmod(0o600)
     given = {"AOS_STATE_DIR": str(folder / "a"), "AOS_BACKUP_URL": str(folder / "to")}
     given |= {"AOS_BACKUP_PASSPHRASE_FILE": str(folder / "pass")}
     for name, value in given.items():
@@ -91,13 +97,15 @@ def moment(settings: Settings) -> datetime:
     return found
 
 
-async def erase(settings: Settings, office: Office, user: str, kind: SubjectKind, *ids: str) -> None:
+async def erase(
+    settings: Settings, office: Office, user: str, kind: SubjectKind, *ids: str, blobs: BlobStore | None = None
+) -> None:
     database = Database(embedded.postgres_endpoints(settings)[0], size=2, timeout=10)
     await database.open()
     try:
         signer = ReceiptSigner.kept_in(settings.state_dir)
-        blobs = FolderBlobs(settings.state_dir / "blobs")
-        erasure = DataErasure(database, blobs, None, signer, lambda: datetime.now(UTC))
+        kept = blobs or FolderBlobs(settings.state_dir / "blobs")
+        erasure = DataErasure(database, kept, None, signer, lambda: datetime.now(UTC))
         scope = replace(office.scope, user=UserId(user), role=Role.ADMIN)
         await erasure.run(scope, ErasureRequest(kind, ids, "asked for by its owner"))
     finally:
@@ -163,6 +171,39 @@ def test_dp_07_every_row_comes_back_and_what_was_erased_since_does_not(settings:
     assert {name for name in then if back[name] != then[name]} == set()
 
 
+def test_dp_07_what_was_erased_since_does_not_come_back_into_a_bucket(
+    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with run_s3() as server:
+        first, second = server.settings("first"), server.settings("second")
+        for name in ("endpoint", "access_key", "secret_key"):
+            monkeypatch.setenv(f"AOS_BLOBS_{name.upper()}", str(getattr(first, name)))
+        there = settings.model_copy(update={"blobs": first})
+        owner, place = owner_of_schema(settings), Destination.of(str(folder / "to"), settings.blobs)
+        office = open_office(owner)
+        filled = fill(owner, office, folder / "a", 3, 1)
+        bucket, kept = Bucket.of(first), FolderSide(folder / "a" / "blobs")
+        keys = [key for key, _ in kept.objects() if "staging" not in key]
+        for key in keys:
+            bucket.put_blocks(key, kept.blocks(key))
+        shipping = LogShipping(there, place)
+        try:
+            shipping.round()
+            run_backup(there, place, plan_backup(there, place, "full"), print)
+            blobs = bucket_blobs(first, folder / "a")
+            asked = settings, office, admin_of(owner, office), SubjectKind.DOCUMENT
+            asyncio.run(erase(*asked, filled.documents[0], blobs=blobs))
+            left = {one.key for one in bucket.below()}
+            assert len(left) < len(keys)
+            shipping.round()
+        finally:
+            shipping.close()
+        monkeypatch.setenv("AOS_BLOBS_URL", str(second.url))
+        started = list_backups(place)[0].ended
+        assert run_command(["restore", "--to-time", started, "--state-dir", str(folder / "b"), "--json"]) == 0
+        assert {one.key for one in Bucket.of(second).below()} == left
+
+
 def read_rows(settings: Settings) -> list[str]:
     found = []
     with psycopg.connect(owner_of_schema(settings)) as connection:
@@ -188,6 +229,60 @@ def test_dp_07_a_backup_that_is_killed_counts_for_nothing_and_the_next_one_clear
     assert not list((folder / "a").glob("backup-*/"))
 
 
+def put_blob(settings: Settings, office: Office, name: str) -> str:
+    key = f"{office.scope.tenant}/{office.scope.workspace}/{name}"
+    path = settings.state_dir / "blobs" / key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"bytes of {name}")
+    return key
+
+
+def test_dp_07_a_round_looks_at_what_came_and_not_at_everything(settings: Settings, folder: Path) -> None:
+    owner, place = owner_of_schema(settings), Destination.of(str(folder / "to"), settings.blobs)
+    office = open_office(owner)
+    fill(owner, office, folder / "a", 3, 1)
+    shipping = LogShipping(settings, place)
+
+    def stored() -> set[str]:
+        with read_catalogue(place) as catalogue:
+            return {one.key for one in catalogue.records()}
+
+    try:
+        shipping.round()  # the first looks at everything
+        known = stored()
+        keys = {name: put_blob(settings, office, name) for name in ("upload", "member", "version", "early", "nobody")}
+        keys["members"] = put_blob(settings, office, "members/one")
+        with psycopg.connect(owner) as connection:
+            document = fill(owner, office, folder / "a", 1, 1, first=50).documents[0]
+            inside = {"t": office.scope.tenant, "w": office.scope.workspace, "d": document}
+            inside |= {name: f"blob:{key}" for name, key in keys.items()}
+            files = "jsonb_build_array(jsonb_build_object('location', %(upload)s::text))"
+            connection.execute(
+                "with j as (insert into jobs (tenant_id, workspace_id, kind, lane, payload)"
+                f" values (%(t)s, %(w)s, 'ingest', 'small', jsonb_build_object('files', {files})) returning id)"
+                " insert into units (job_id, stage, key, subject, tenant_id, workspace_id, payload)"
+                " select id, 'read', 'a', 'a', %(t)s, %(w)s, jsonb_build_object('location', %(member)s::text) from j",
+                inside,
+            )
+            connection.execute("update document_versions set location = %(version)s where document_id = %(d)s", inside)
+            uploads = "jsonb_build_object('uploads', jsonb_build_array(%(members)s::text))"
+            connection.execute(
+                f"update documents set upload_date = now(), metadata = metadata || {uploads} where id = %(d)s", inside
+            )
+        shipping.round()
+        came = stored() - known
+        assert came >= {keys[name] for name in ("upload", "member", "version", "members")}
+        assert not came & {keys["early"], keys["nobody"]}, "no row names them: only a listing finds them"
+        pieces = len(place.keys("blob-index"))
+        shipping.round()
+        assert len(place.keys("blob-index")) == pieces, "nothing is new"
+    finally:
+        shipping.close()
+    run_backup(settings, place, plan_backup(settings, place, "full"), print)
+    assert stored() >= set(keys.values()), "a backup looks at everything"
+    assert place.keys("blob-index") == [], "the full one has the whole list"
+
+
 def test_dp_07_what_newer_code_has_made_is_refused(
     settings: Settings, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,4 +291,5 @@ def test_dp_07_what_newer_code_has_made_is_refused(
     key = f"backups/{made.id}/manifest.json"
     place.put(key, place.read(key).replace(made.migration.encode(), b"9999_of_tomorrow.sql"))
     assert run_command(["restore", "--state-dir", str(folder / "b")]) == 1
-    assert "made by newer code" in capsys.readouterr().err and not (folder / "b").exists()
+    told = capsys.readouterr().err
+    assert f"newer code: {version('aos')} 9999_of_tomorrow" in told and not (folder / "b").exists()

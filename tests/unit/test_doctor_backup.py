@@ -1,4 +1,4 @@
-"""Doctor says whether there is a good backup: yellow without one, with an old one, and where the log is late."""
+"""Doctor says whether there is a good backup: yellow without one, with an old one, and where shipping is late."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,8 +16,8 @@ from configs.settings import load_settings
         (None, None, "yellow", "no good backup yet"),
         (1, 0.001, "green", "last good one"),
         (49, 0.001, "yellow", "49.0 h old"),
-        (1, 0.5, "yellow", "the log is 30 min behind"),
-        (1, None, "yellow", "not shipped yet"),
+        (1, 0.5, "yellow", "shipping is 30 min behind"),
+        (1, None, "yellow", "nothing was shipped yet"),
     ],
 )
 def test_dp_07_a_good_backup_is_younger_than_two_periods(

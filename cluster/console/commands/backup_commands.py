@@ -30,11 +30,14 @@ def run(
     context: CommandContext,
     full: Annotated[bool, typer.Option("--full", help="All of the database.")] = False,
     incremental: Annotated[bool, typer.Option("--incremental", help="What changed since the last backup.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Then remove what AOS_BACKUP_KEEP_FULL and _KEEP_DAYS do not keep.")
+    ] = False,
     to: Place = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would be.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Back up the database, the bytes of documents and, with AOS_BACKUP_PASSPHRASE_FILE, the keys; on the server.
+    """Back up the database, bytes of documents and, with AOS_BACKUP_PASSPHRASE_FILE, keys and `.env`; on the server.
 
     Without --full or --incremental: one full backup a week, increments between. Of an external Postgres everything but
     the database, whose backup is its operator's job. Exit 0 done, 1 failed; nothing half counts.
@@ -45,6 +48,7 @@ def run(
     """
     from cluster.state.backup.backup_run import plan_backup, run_backup
     from cluster.state.backup.destination import destination_of
+    from cluster.state.backup.pruning import prune_backups
 
     if full and incremental:
         raise Invalid("--full and --incremental exclude each other")
@@ -56,10 +60,14 @@ def run(
         context.obj.plain(body, as_json, f"It would be {plan.kind} ({plan.why}), to {place.name}.")
         return
     made = run_backup(settings, place, plan, lambda line: None if as_json else context.obj.aside(f"  {line}"))
-    body = {**asdict(made), "kind": made.kind, "why": plan.why}
+    gone = []
+    if prune:
+        keep = settings.backup.keep_full, settings.backup.keep_days
+        gone = prune_backups(settings, place, *keep, datetime.now(UTC))
+    body = {**asdict(made), "kind": made.kind, "why": plan.why, "removed": gone}
     shown = f"Backup {made.id}: {made.kind}, {made.size / 2**20:,.1f} MiB, {made.blobs:,} files of documents."
     if "secrets.sealed" not in made.digests:
-        shown += "\nThe keys are not in it: set AOS_BACKUP_PASSPHRASE_FILE, or keep vault-key elsewhere."
+        shown += "\nKeys and `.env` are not in it: set AOS_BACKUP_PASSPHRASE_FILE, or keep vault-key elsewhere."
     context.obj.plain(body, as_json, shown + (f"\n{plan.why}." if plan.kind == "files" else ""))
 
 
@@ -126,7 +134,9 @@ def restore(
 ) -> None:
     """Put an instance back into an empty folder, as it was at a time; what was erased since is erased again.
 
-    Nothing runs afterwards: start it with AOS_STATE_DIR and `aos up`, and let it back up to another destination.
+    Bytes go to AOS_BLOBS_URL where that is set: name another bucket than that of an instance which still runs. Nothing
+    runs afterwards: start it with AOS_STATE_DIR and `aos up`, and let it back up to another destination. Settings of
+    then are in restored.env. Exit 0 done, 1 failed, 3 files of documents are damaged there.
 
     Example: aos restore --from /mnt/backup --to-time 2026-03-01T12:00:00+00:00 --state-dir /srv/aos
     """
@@ -144,13 +154,17 @@ def restore(
     place = destination_of(settings, source)
     try:
         say = lambda line: None if as_json else context.obj.aside(f"  {line}")  # noqa: E731
-        began = restore_instance(settings, place, moment, say)
-        again = _replay(settings, [body["receipt"] for body in erasure_log(place)])
+        done = restore_instance(settings, place, moment, say)
+        with done.timed("erasures"):
+            again = _replay(settings, [body["receipt"] for body in erasure_log(place)])
     finally:
         embedded.stop_servers(settings.state_dir)
-    body = {"backup": began.id, "to_time": to_time, "state_dir": str(settings.state_dir), "erased_again": again}
-    shown = f"Restored to {settings.state_dir} from {began.id}; {again} erasures carried out again."
-    context.obj.plain(body, as_json, f"{shown}\nStart it: AOS_STATE_DIR={settings.state_dir} aos up")
+    facts = {"backup": done.backup.id, "to_time": to_time, "state_dir": str(settings.state_dir), "erased_again": again}
+    shown = f"Restored to {settings.state_dir} from {done.backup.id}; {again} erasures carried out again."
+    shown += "".join(f"\nDamaged in the destination, and not put back: {key}" for key in done.damaged)
+    shown += f"\nStart it: AOS_STATE_DIR={settings.state_dir} aos up"
+    context.obj.plain({**facts, "damaged": done.damaged, "seconds": done.seconds}, as_json, shown)
+    raise typer.Exit(3 if done.damaged else 0)
 
 
 def _replay(settings: Settings, receipts: list[Any]) -> int:
@@ -160,8 +174,10 @@ def _replay(settings: Settings, receipts: list[Any]) -> int:
     from cluster.state.db.migrate import apply_migrations, let_in
 
     application, owner = postgres_endpoints(settings)
-    asyncio.run(apply_migrations(owner or ""))  # what erases knows the newest schema alone
-    asyncio.run(let_in(owner or "", application))
+    if owner is None:
+        raise Invalid("the owner of the database is not configured", fix="Set DATABASE_ADMIN_URL.")
+    asyncio.run(apply_migrations(owner))  # what erases knows the newest schema alone
+    asyncio.run(let_in(owner, application))
     listed = settings.state_dir / "erasures-to-replay.json"
     listed.write_text(json.dumps(receipts), encoding="utf-8")
     command = ["env", f"AOS_STATE_DIR={settings.state_dir}", *REPLAY, str(listed)]

@@ -21,7 +21,8 @@ class BackupState:
     Attributes:
         ended, id, kind: of the newest good backup.
         shipped: up to when everything is in the destination.
-        failed: why the last round or backup failed; empty where it did not.
+        late: why the last round of the shipping failed; empty where it did not.
+        failed: why the last backup failed, or what was to be removed after it could not be; empty where nothing did.
         gap: since when the log has a gap: what lies between it and the next backup cannot be restored to.
     """
 
@@ -29,6 +30,7 @@ class BackupState:
     id: str = ""
     kind: str = ""
     shipped: str = ""
+    late: str = ""
     failed: str = ""
     gap: str = ""
 
@@ -49,23 +51,25 @@ def note_backup_state(state_dir: Path, changes: Mapping[str, Any]) -> None:
         fresh.replace(state_dir / FILE)
 
 
-def backup_complaint(known: BackupState, every_hours: float, now: datetime, *, ships: bool) -> str:
-    """What is wrong with it, in a sentence; empty where nothing is. `ships`: the log is shipped here."""
+def backup_complaint(known: BackupState, every_hours: float, now: datetime) -> str:
+    """What is wrong with it, in a sentence; empty where nothing is."""
     if not known.ended:
-        return f"there is no good backup yet{_because(known)}"
+        return f"there is no good backup yet{_because(known.failed or known.late)}"
     age = now - datetime.fromisoformat(known.ended)
     if age > timedelta(hours=2 * every_hours):
-        return f"the last good backup is {_hours(age)} old{_because(known)}"
+        return f"the last good backup is {_hours(age)} old{_because(known.failed or known.late)}"
     if known.gap and known.gap > known.ended:
         return "the log has a gap from the last backup until the next one"
-    if ships and (not known.shipped or now - datetime.fromisoformat(known.shipped) > LATE):
-        behind = f"{_hours(now - datetime.fromisoformat(known.shipped))} behind" if known.shipped else "not shipped yet"
-        return f"the log is {behind}{_because(known)}"
+    if not known.shipped:
+        return f"nothing was shipped yet{_because(known.late)}"
+    behind = now - datetime.fromisoformat(known.shipped)
+    if behind > LATE:
+        return f"shipping is {_hours(behind)} behind{_because(known.late)}"
     return f"it failed last: {known.failed}" if known.failed else ""
 
 
-def _because(known: BackupState) -> str:
-    return f": {known.failed}" if known.failed else ""
+def _because(why: str) -> str:
+    return f": {why}" if why else ""
 
 
 def _hours(age: timedelta) -> str:

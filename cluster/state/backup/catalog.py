@@ -1,11 +1,25 @@
 """Backups of a destination: which count, on what each one builds, and which may go."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from typing import Any, Final
 
+from cluster.basics.errors import Invalid
 from cluster.state.backup.destination import Destination
+
+FORM: Final = 1  # of manifests; what older code could not read has a higher one
+ID: Final = re.compile(r"[0-9A-Za-z-]{1,40}")
+SEGMENT_NAME: Final = re.compile(r"[0-9A-F]{24}")
+
+
+class NewerBackup(Invalid):
+    """A newer version has made this backup."""
+
+    code = "newer_backup"
+    fix = "Use that version, or a later one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +33,7 @@ class BackupManifest:
         digests: SHA-256 of each of its objects, by the key in its folder.
         system: the database's own identifier; of a server that was made anew it is another.
         migration: the newest one that its schema has; older code cannot read it.
+        product: the version that made it.
     """
 
     id: str
@@ -31,6 +46,8 @@ class BackupManifest:
     blobs: int
     system: str = ""
     migration: str = ""
+    product: str = ""
+    form: int = FORM
 
     @property
     def kind(self) -> str:
@@ -41,20 +58,36 @@ class BackupManifest:
 
 
 def list_backups(place: Destination) -> list[BackupManifest]:
-    """Those that are whole, the oldest first; one whose chain is broken is not among them."""
+    """Those that are whole, the oldest first; one whose chain is broken is not among them.
+
+    Raises NewerBackup: one is of a form that this code does not know.
+    """
     found: dict[str, BackupManifest] = {}
-    names = sorted(
-        key for key, _ in place.side.objects() if key.startswith("backups/") and key.endswith("/manifest.json")
-    )
-    for name in names:
-        body = place.read_json(name)
-        try:
-            one = BackupManifest(**body)
-        except TypeError:
+    for key in place.keys("backups"):
+        if not key.endswith("/manifest.json"):
             continue
-        if one.parent is None or one.parent in found:
+        one = _parse(place.read_json(key), key)
+        if one is not None and (one.parent is None or one.parent in found):
             found[one.id] = one
     return list(found.values())
+
+
+def _parse(body: Any, key: str) -> BackupManifest | None:
+    """None of what no backup has written: names in it become paths."""
+    if not isinstance(body, dict):
+        return None
+    if isinstance(form := body.get("form"), int) and form > FORM:
+        raise NewerBackup(f"{key} is of {body.get('product') or 'a version'} that this code does not know")
+    try:
+        one = BackupManifest(**body)
+        moments = [datetime.fromisoformat(text) for text in (one.began, one.ended)]
+        names = [one.id, *([] if one.parent is None else [one.parent])]
+        good = all(ID.fullmatch(name) for name in names) and key == f"backups/{one.id}/manifest.json"
+        good = good and (one.wal == "" or SEGMENT_NAME.fullmatch(one.wal) is not None)
+        good = good and all(moment.tzinfo for moment in moments) and not any("/" in name for name in one.digests)
+    except (TypeError, ValueError):
+        return None
+    return one if good else None
 
 
 def write_manifest(place: Destination, one: BackupManifest) -> None:
@@ -76,8 +109,10 @@ def removable(
     """Those that neither rule keeps. What a kept one builds on stays, and so does the newest chain."""
     if keep_full is None and keep_days is None:
         return []
-    full = [one.id for one in backups if one.parent is None]
-    kept = set(full[-max(keep_full or 1, 1) :])
+    kept: set[str] = set()
+    for has_database in (True, False):  # an external database later on makes no older backup of our own a spare one
+        full = [one.id for one in backups if one.parent is None and bool(one.wal) is has_database]
+        kept |= set(full[-max(keep_full or 1, 1) :])
     if keep_days is not None:
         oldest = now - timedelta(days=keep_days)
         young = [one for one in backups if datetime.fromisoformat(one.ended) >= oldest]

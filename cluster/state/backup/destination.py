@@ -46,7 +46,11 @@ class Destination:
             folder.mkdir(mode=0o700, exist_ok=True)
         if not folder.is_dir():
             raise BackupFailed(f"there is no folder {folder}", fix="Make it, or mount its disk.")
-        return cls(FolderSide(folder), url)
+        return cls(FolderSide(folder, private=True), url)
+
+    def keys(self, folder: str) -> list[str]:
+        """What is below a folder, in order."""
+        return sorted(key for key, _ in self.side.objects(folder))
 
     def put(self, key: str, data: bytes) -> None:
         """Write one whole."""
@@ -85,4 +89,22 @@ def destination_of(settings: Settings, url: str | None, make: bool = False) -> D
     wanted = url or settings.backup.url
     if wanted is None:
         raise BackupFailed("no destination is configured", fix="Set AOS_BACKUP_URL, or give --to.")
+    require_apart(settings, wanted)
     return Destination.of(wanted, settings.blobs, make)
+
+
+def require_apart(settings: Settings, url: str) -> None:
+    """Raises BackupFailed where one lies in the other: a backup would hold itself, and go with what it is of."""
+    if url.startswith("s3://"):
+        one, other = _names_in_bucket(url), _names_in_bucket(settings.blobs.url or "")
+        shortest = min(len(one), len(other))
+        nested, what = shortest > 0 and one[:shortest] == other[:shortest], "the bytes of documents"
+    else:
+        place, state = Path(url).resolve(), settings.state_dir.resolve()
+        nested, what = place.is_relative_to(state) or state.is_relative_to(place), f"the state directory {state}"
+    if nested:
+        raise BackupFailed(f"{url} and {what} lie one in the other", fix="Name a place of its own.")
+
+
+def _names_in_bucket(url: str) -> list[str]:
+    return [name for name in url.removeprefix("s3://").split("/") if name]

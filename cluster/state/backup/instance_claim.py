@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 from typing import Final
 from uuid import uuid4
 
@@ -34,7 +35,7 @@ def claim_destination(settings: Settings, place: Destination) -> None:
         if place.name in ours:
             fix = f"Mount it. If it was emptied on purpose, remove {claimed}."
             raise BackupFailed(f"{place.name} is empty, but had backups: is its disk mounted?", fix=fix)
-        body = {"instance": own, "host": platform.node()}
+        body = {"instance": own, "host": platform.node(), "place": uuid4().hex}
         place.put(KEY, json.dumps(body).encode())
         known = place.read_json(KEY)  # of two at once the later one keeps it, and both see that
     if not isinstance(known, dict) or known.get("instance") != own:
@@ -42,3 +43,23 @@ def claim_destination(settings: Settings, place: Destination) -> None:
         raise ForeignDestination(f"{place.name} belongs to an instance of {host}")
     if place.name not in ours:
         claimed.write_text("\n".join([*ours, place.name]) + "\n", encoding="utf-8")
+
+
+def claim_database(place: Destination, system: str) -> None:
+    """After `claim_destination`. Raises ForeignDestination: it has the log of another database, whose segments have the
+    same names, as after the folder of the database was made anew.
+    """
+    known = place.read_json(KEY) or {}
+    if "system" not in known:
+        place.put(KEY, json.dumps({**known, "system": system}).encode())
+    elif known["system"] != system:
+        raise ForeignDestination(f"{place.name} has backups of another database of this instance")
+
+
+def place_id(place: Destination) -> str:
+    """What tells this place from another of the same name, as one that was emptied. Raises BackupFailed."""
+    known = place.read_json(KEY)
+    found = known.get("place") if isinstance(known, dict) else None
+    if not isinstance(found, str) or re.fullmatch("[0-9a-f]{32}", found) is None:
+        raise BackupFailed(f"{place.name} has no {KEY} of an instance", fix="Name the place that it backs up to.")
+    return found

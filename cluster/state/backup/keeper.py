@@ -1,11 +1,14 @@
-"""The supervisor's child that ships the log every few seconds and makes the scheduled backups."""
+"""The supervisor's child that ships the log every few seconds and makes the scheduled backups, and removes old ones."""
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from types import FrameType
 from typing import Final
@@ -22,11 +25,12 @@ from configs.settings import load_settings
 
 MODULE: Final = "cluster.state.backup.keeper"
 # The command is a program of its own: a backup of hours keeps no log waiting, and its death ends nothing else.
-RUN: Final = (sys.executable, "-m", "cluster.cli", "backup", "run", "--json")
+RUN: Final = (sys.executable, "-m", "cluster.cli", "backup", "run", "--json", "--prune")
 ROUND_SECONDS: Final = 15.0
 LONGEST_PAUSE: Final = 30.0
 AGAIN: Final = timedelta(minutes=10)  # after a backup that failed
-SICK: Final = (AosError, OSError, psycopg.Error)
+JOIN_SECONDS: Final = 5.0
+SICK: Final = (AosError, OSError, psycopg.Error, sqlite3.Error)
 
 
 class BackupKeeper:
@@ -41,8 +45,10 @@ class BackupKeeper:
     ) -> None:
         """Nothing runs yet."""
         self._settings, self._report, self._clock = settings, report, clock
-        self._command = command
+        self._command, self._full = command, False
         self._shipping: LogShipping | None = None
+        self._bytes: _BytesPass | None = None
+        self._bytes_until = ""
         self._backup: subprocess.Popen[bytes] | None = None
         self._next_round = self._next_backup = datetime.min.replace(tzinfo=UTC)
         self._pause = ROUND_SECONDS
@@ -59,9 +65,12 @@ class BackupKeeper:
                 self._backup_ended(self._backup)
                 self._backup = None
         elif self._shipping is not None and self._clock() >= self._next_backup and self.is_due():
+            command = [*self._command, *(("--full",) if self._full else ())]
             log = (self._settings.state_dir / "backup-run.log").open("wb")
-            with log:  # the child has its own handle
-                self._backup = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            with log:  # the child has its own handle, and with its programs a group that is ended at once
+                self._backup = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
 
     def is_due(self) -> bool:
         """The period has passed since the last good one, or the log has had a gap since."""
@@ -72,36 +81,55 @@ class BackupKeeper:
         return age >= timedelta(hours=self._settings.backup.every_hours)
 
     def close(self) -> None:
-        """End the receiver and a backup that runs: it counts for nothing."""
+        """End the receiver, a pass over bytes and a backup that runs: it counts for nothing."""
         if self._backup is not None:
-            self._backup.terminate()
+            with suppress(ProcessLookupError):
+                os.killpg(self._backup.pid, signal.SIGTERM)
             self._backup.wait()
         if self._shipping is not None:
             self._shipping.close()
+        if self._bytes is not None:
+            self._bytes.join(JOIN_SECONDS)
 
     def _round(self) -> bool:
         state = self._settings.state_dir
         try:
             if self._shipping is None:
                 self._shipping = LogShipping(self._settings, destination_of(self._settings, None))
-            moment = self._shipping.round()
+            moment = self._shipping.ship_log()
+            self._look_at_bytes(self._shipping, moment)
         except SICK as error:
             if self._shipping is not None:
                 self._shipping.bound_spool()
             self._tell(f"shipping: {error}")
-            note_backup_state(state, {"failed": str(error)})
+            note_backup_state(state, {"late": str(error)})
             return False
-        failed = {"failed": ""} if self._said.startswith("shipping") else {}
         self._tell("")
-        note_backup_state(state, {"shipped": moment, **failed})
+        until = {"shipped": min(moment, self._bytes_until)} if self._bytes_until else {}
+        note_backup_state(state, {**until, "late": ""})
         return True
+
+    def _look_at_bytes(self, shipping: LogShipping, moment: str) -> None:
+        """A file of many gigabytes holds up no log: bytes go beside it, and what is there is told once they are."""
+        if self._bytes is None:
+            self._bytes = _BytesPass(shipping, moment)
+            self._bytes.start()
+        self._bytes.join(JOIN_SECONDS)
+        if self._bytes.is_alive():
+            return
+        done, self._bytes = self._bytes, None
+        if done.error is not None:
+            raise done.error
+        self._bytes_until = done.moment
 
     def _backup_ended(self, done: subprocess.Popen[bytes]) -> None:
         if done.returncode == 0:
+            self._full = False
             self._report("a backup was made")
             return
         words = (self._settings.state_dir / "backup-run.log").read_text(encoding="utf-8", errors="replace")
         self._next_backup = self._clock() + AGAIN
+        self._full = not self._full  # what an increment builds on may be what is wrong; or there is no room for all
         self._report(f"the backup failed ({done.returncode}): {words.strip()[-400:]}")
         note_backup_state(self._settings.state_dir, {"failed": words.strip()[-400:] or f"ended by {done.returncode}"})
 
@@ -109,6 +137,23 @@ class BackupKeeper:
         if what and what != self._said:
             self._report(what)
         self._said = what
+
+
+class _BytesPass(threading.Thread):
+    """One look at the bytes that came; `error` is what ended it, once it is no more alive."""
+
+    def __init__(self, shipping: LogShipping, moment: str) -> None:
+        """`moment`: up to then they are there, once it has ended well."""
+        super().__init__(name="backup-bytes", daemon=True)
+        self._shipping, self.moment = shipping, moment
+        self.error: AosError | OSError | psycopg.Error | sqlite3.Error | None = None
+
+    def run(self) -> None:
+        """As threads do."""
+        try:
+            self._shipping.ship_bytes()
+        except SICK as error:
+            self.error = error
 
 
 class _Stop(BaseException):

@@ -4,28 +4,28 @@
 segment of 16 MiB is closed for a few rows. A slot keeps what was not received while the supervisor was away.
 """
 
-import gzip
 import json
 import signal
 import subprocess
+import threading
 import time
-from pathlib import Path
-from typing import Any, Final
+from datetime import UTC, datetime
+from typing import Any, Final, LiteralString
 
 import psycopg
 
 from cluster.state.backup.backup_run import run_tool
 from cluster.state.backup.backup_state import note_backup_state, read_backup_state
-from cluster.state.backup.blob_copies import copy_new_blobs
+from cluster.state.backup.blob_copies import BlobCopies
 from cluster.state.backup.destination import BackupFailed, Destination
-from cluster.state.backup.instance_claim import claim_destination
+from cluster.state.backup.instance_claim import claim_database, claim_destination
+from cluster.state.backup.log_segments import LogSpool
 from cluster.state.db.daemon import end_process, find_daemon, make_private
 from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs
 from configs.sections import Settings
 
 SLOT: Final = "aos_backup"
 SHIPPED: Final = "wal/shipped.json"
-PARTIAL: Final = ".partial"
 FLUSH_SECONDS: Final = 20.0
 SPOOL_MOST: Final = 1 << 30  # bytes: beyond it the slot keeps the log, and beyond max_slot_wal_keep_size nobody does
 RECEIVER: Final = "pg_receivewal"
@@ -37,33 +37,60 @@ class LogShipping:
     def __init__(self, settings: Settings, place: Destination) -> None:
         """Nothing runs yet."""
         self._settings, self._place = settings, place
-        self._spool = settings.state_dir / "wal-spool"
+        self._folder = settings.state_dir / "wal-spool"
+        self._spool = LogSpool(self._folder, place)
         self._receiver: subprocess.Popen[bytes] | None = None
-        self._sent: dict[str, int] = {}
+        self._sent: set[str] = set()
+        self._stop = threading.Event()
 
     def round(self) -> str:
-        """Ship what is there; the moment up to which everything is in the destination. Raises BackupFailed."""
+        """Ship the log that is there, and then the bytes that came; the moment up to which all is in the destination.
+
+        In this order: bytes are written before the rows that name them.
+        """
+        moment = self.ship_log()
+        self.ship_bytes()
+        return moment
+
+    def ship_log(self) -> str:
+        """The moment up to which the log is there; empty where it is not shipped from here. Raises BackupFailed."""
         claim_destination(self._settings, self._place)
-        copy_new_blobs(self._settings, self._place)
         admin = postgres_endpoints(self._settings)[1]
         if admin is None:
-            return ""
+            return datetime.now(UTC).isoformat()
         try:
             with psycopg.connect(admin, autocommit=True, connect_timeout=10) as db:
                 self._ship_erasures(db)
                 if is_external(self._settings.postgres):
-                    return ""
+                    return _now(db)
+                claim_database(self._place, _one(db, "select system_identifier::text from pg_control_system()"))
                 self._renew_lost_slot(db)
                 self._ensure_receiver(admin)
                 moment = self._received(db)
         except psycopg.Error as error:
             raise BackupFailed(f"the log cannot be shipped: {error}") from error
-        self._ship_segments()
+        self._spool.ship()
         self._place.put(SHIPPED, json.dumps({"at": moment}).encode())
         return moment
 
+    def ship_bytes(self) -> None:
+        """Those that came since the last time; hours where there are many. Raises BackupFailed."""
+        copies, admin = BlobCopies(self._settings, self._place, self._stop), postgres_endpoints(self._settings)[1]
+        if admin is None:
+            copies.copy_all()
+            return
+        try:
+            with psycopg.connect(admin, autocommit=True, connect_timeout=10) as db:
+                copies.copy_arrived(db)
+        except psycopg.Error as error:
+            raise BackupFailed(f"bytes of documents cannot be looked for: {error}") from error
+
     def close(self) -> None:
-        """End the receiver."""
+        """End the receiver, and a pass over the bytes as soon as it can."""
+        self._stop.set()
+        self._end_receiver()
+
+    def _end_receiver(self) -> None:
         if self._receiver is not None:
             self._receiver.terminate()
             self._receiver.wait()
@@ -71,31 +98,29 @@ class LogShipping:
 
     def bound_spool(self) -> None:
         """The destination is away: receive no more where the spool is full."""
-        if self._spool.is_dir() and sum(path.stat().st_size for path in self._spool.iterdir()) > SPOOL_MOST:
-            self.close()
+        if self._spool.size() > SPOOL_MOST:
+            self._end_receiver()
 
     def _renew_lost_slot(self, db: psycopg.Connection[Any]) -> None:
         """Where log is gone that was not received (the slot was lost, or there is none yet): begin anew, and say so."""
         slot = db.execute("select wal_status from pg_replication_slots where slot_name = %s", [SLOT]).fetchone()
         if slot is not None and slot[0] != "lost":
             return
-        self.close()
+        self._end_receiver()
         if slot is not None:
-            self._ship_segments()  # what was received before is whole up to there
-            for path in self._spool.glob("*"):
-                path.unlink()
+            self._spool.ship()  # what was received before is whole up to there
             db.execute("select pg_drop_replication_slot(%s)", [SLOT])
-        row, state = db.execute("select now()").fetchone(), self._settings.state_dir
-        if row is not None and read_backup_state(state).ended:
-            note_backup_state(state, {"gap": row[0].isoformat()})
+        self._spool.clear()  # the receiver would go on after it, with log that is gone, or of another database
+        if read_backup_state(self._settings.state_dir).ended:
+            note_backup_state(self._settings.state_dir, {"gap": _now(db)})
 
     def _ensure_receiver(self, admin: str) -> None:
         if self._receiver is not None and self._receiver.poll() is None:
             return
-        make_private(self._spool)
+        make_private(self._folder)
         pid_file = self._settings.state_dir / "wal-spool.pid"
-        end_process(find_daemon(pid_file, RECEIVER, str(self._spool)), signal.SIGTERM, 10)  # of one that was killed
-        command = [f"{postgres_programs()}/{RECEIVER}", "-d", admin, "-D", str(self._spool), "-S", SLOT]
+        end_process(find_daemon(pid_file, RECEIVER, str(self._folder)), signal.SIGTERM, 10)  # of one that was killed
+        command = [f"{postgres_programs()}/{RECEIVER}", "-d", admin, "-D", str(self._folder), "-S", SLOT]
         run_tool([*command, "--create-slot", "--if-not-exists"])
         with (self._settings.state_dir / "wal-spool.log").open("wb") as log:
             self._receiver = subprocess.Popen(
@@ -105,11 +130,13 @@ class LogShipping:
 
     def _received(self, db: psycopg.Connection[Any]) -> str:
         """Wait until the spool has all that was written by now; that moment."""
-        row = db.execute("select now(), pg_current_wal_flush_lsn()::text").fetchone()
-        moment, lsn = ("", "") if row is None else (row[0].isoformat(), str(row[1]))
+        moment, lsn = _now(db), _one(db, "select pg_current_wal_flush_lsn()::text")
         deadline = time.monotonic() + FLUSH_SECONDS
-        there = f"select 1 from pg_stat_replication where application_name = '{RECEIVER}' and flush_lsn >= %s::pg_lsn"
-        while db.execute(there.encode(), [lsn]).fetchone() is None:
+        there = (  # not by a name of the program: others may have a receiver of their own
+            "select 1 from pg_stat_replication r join pg_replication_slots s on s.active_pid = r.pid"
+            " where s.slot_name = %s and r.flush_lsn >= %s::pg_lsn"
+        )
+        while db.execute(there.encode(), [SLOT, lsn]).fetchone() is None:
             if time.monotonic() > deadline:
                 raise BackupFailed(f"{RECEIVER} is behind", fix="See wal-spool.log in the state directory.")
             time.sleep(0.1)
@@ -124,52 +151,15 @@ class LogShipping:
             key = f"erasures/{id_}.json"
             if key not in self._sent and self._place.side.size(key) is None:
                 self._place.put(key, json.dumps({"receipt": receipt, "files": list(files or [])}).encode())
-            self._sent[key] = 1
-
-    def _ship_segments(self) -> None:
-        """Whole segments go once and leave the spool; the one that fills goes again as long as it changes."""
-        for path in sorted(self._spool.iterdir()):
-            try:
-                stamp = path.stat().st_mtime_ns
-                if self._sent.get(path.name) == stamp:
-                    continue
-                data = gzip.compress(path.read_bytes(), 1)
-            except FileNotFoundError:
-                continue  # it was whole just now, and has another name
-            self._place.put(f"wal/{path.name}.gz", data)
-            self._sent[path.name] = stamp
-            if not path.name.endswith(PARTIAL):
-                self._place.side.delete(f"wal/{path.name}{PARTIAL}.gz")
-                if not path.name.endswith(".history"):
-                    path.unlink()
+            self._sent.add(key)
 
 
-def fetch_log(place: Destination, first: str, target: Path) -> tuple[int, str]:
-    """Put every segment from `first` on into a folder, the one that was filling by its whole name.
-
-    How many, and the last one before a gap, where there is one: what follows it cannot be reached from here.
-    """
-    target.mkdir(exist_ok=True)
-    count, number = 0, segment_number(first) - 1
-    keys = sorted(key for key, _ in place.side.objects() if key.startswith("wal/") and key.endswith(".gz"))
-    for key in keys:  # the whole one sorts before its partial one, which is then older
-        name = key.removeprefix("wal/").removesuffix(".gz")
-        plain = name.removesuffix(PARTIAL)
-        is_segment = not plain.endswith(".history")
-        if (is_segment and plain[8:] < first[8:]) or (target / plain).exists():
-            continue
-        if is_segment:
-            if segment_number(plain) > number + 1:
-                return count, f"{number >> 8:08X}{number & 0xFF:08X}"
-            number = segment_number(plain)
-        try:
-            (target / plain).write_bytes(gzip.decompress(place.read(key)))
-        except (OSError, EOFError) as error:
-            raise BackupFailed(f"{key} cannot be read: {error}", fix="`aos backup verify` names all such.") from error
-        count += 1
-    return count, ""
+def _now(db: psycopg.Connection[Any]) -> str:
+    """In UTC, whatever the server's own zone is: such moments are compared as texts."""
+    row = db.execute("select now()").fetchone()
+    return "" if row is None else str(row[0].astimezone(UTC).isoformat())
 
 
-def segment_number(name: str) -> int:
-    """Its place in the log, whatever the timeline."""
-    return (int(name[8:16], 16) << 8) + int(name[16:24], 16)
+def _one(db: psycopg.Connection[Any], query: LiteralString) -> str:
+    row = db.execute(query).fetchone()
+    return "" if row is None else str(row[0])

@@ -3,71 +3,122 @@
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import psycopg
 
 from cluster.basics.errors import Conflict, Invalid, Unavailable
 from cluster.state.backup.backup_run import run_tool
-from cluster.state.backup.blob_copies import blob_object, blob_side, read_index
+from cluster.state.backup.blob_catalogue import BlobRecord, blob_object, read_catalogue
+from cluster.state.backup.blob_copies import blob_side, checked_blocks
 from cluster.state.backup.catalog import BackupManifest, chain_of, list_backups
 from cluster.state.backup.destination import BackupFailed, DamagedBackup, Destination
-from cluster.state.backup.erasure_log import erased_files
-from cluster.state.backup.log_shipping import SHIPPED, fetch_log
+from cluster.state.backup.erasure_log import erased_files, erasure_log
+from cluster.state.backup.log_segments import fetch_log
+from cluster.state.backup.log_shipping import SHIPPED
 from cluster.state.backup.verification import unpack_base
 from cluster.state.backup.wrapped_files import SECRET_FILES, read_passphrase, unwrap_files
 from cluster.state.db import embedded
-from cluster.state.db.daemon import log_tail, make_private
+from cluster.state.db.daemon import close_to_others, log_tail
+from cluster.state.db.embedded import is_external
 from cluster.state.db.migrate import FOLDER
 from cluster.state.db.postgres_account import owner_of
 from configs.sections import Settings
 
 LOG = "restored_log"  # inside the data: Postgres' account may reach nothing else
-AHEAD = "recovery ended before configured recovery target"
-AT_ONCE = 8
+AHEAD = b"recovery ended before configured recovery target"
+AT_ONCE, BATCH = 8, 1024
+RECEIPT_KEY = "receipt-key"
+NO_KEYS = f"Put {', '.join(SECRET_FILES)} into the folder, by themselves."
 Report = Callable[[str], None]
 
 
-def restore_instance(
-    settings: Settings, place: Destination, to_time: datetime | None, report: Report
-) -> BackupManifest:
-    """Put it back; the database's server runs afterwards. Returns the backup that it began with.
+@dataclass
+class Restore:
+    """What was put back.
+
+    Attributes:
+        backup: the one that it began with.
+        damaged: files of documents that the destination has no more as they were; everything else is there.
+        seconds: how long each part took: copy, combine, replay (of the log), blobs.
+    """
+
+    backup: BackupManifest
+    damaged: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Adds to a part's seconds."""
+        began = time.monotonic()
+        yield
+        self.seconds[part] = round(self.seconds.get(part, 0) + time.monotonic() - began, 3)
+
+
+def restore_instance(settings: Settings, place: Destination, to_time: datetime | None, report: Report) -> Restore:
+    """Put it back; the database's server runs afterwards. Of an external database its operator has put back that one.
 
     Raises Conflict: the folder is not empty. Invalid: nothing reaches that time. BackupFailed, DamagedBackup.
     """
-    state, data = settings.state_dir, settings.state_dir / "postgres"
-    if state.exists() and any(one.name not in SECRET_FILES for one in state.iterdir()):
+    state = settings.state_dir
+    if state.exists() and (not state.is_dir() or any(one.name not in SECRET_FILES for one in state.iterdir())):
         raise Conflict(f"{state} is not empty", fix="Name an empty folder with --state-dir.")
-    backups = [one for one in list_backups(place) if one.wal]
-    last = _chosen(place, backups, to_time)
-    if last.migration and not (FOLDER / last.migration).exists():
-        raise Invalid(f"the backup was made by newer code: {last.migration}", fix="Restore with that version.")
-    make_private(state)
-    _put_secrets(settings, place, last, report)
-    parts = []
-    for one in chain_of(backups, last):
-        report(f"database: {one.kind} {one.id}, {one.size / 2**20:,.1f} MiB")
-        parts.append(state / "restore-parts" / one.id)
-        unpack_base(place, one, parts[-1])
-    if len(parts) == 1:
-        parts[0].rename(data)
-    else:
-        run_tool([f"{embedded.postgres_programs()}/pg_combinebackup", *map(str, parts), "-o", str(data)])
-    shutil.rmtree(state / "restore-parts")
-    count, gap = fetch_log(place, last.wal, data / LOG)
+    done = Restore(_chosen(settings, place, to_time))
+    if done.backup.migration and not (FOLDER / done.backup.migration).exists():
+        made = f"newer code: {done.backup.product} {done.backup.migration}"
+        raise Invalid(f"the backup was made by {made}", fix="Restore with that version.")
+    close_to_others(state)
+    _put_secrets(settings, place, done.backup, report)
+    if erasure_log(place) and not (state / RECEIPT_KEY).exists():
+        raise Invalid(f"{RECEIPT_KEY} is not in {state}, and erasures are to be carried out again", fix=NO_KEYS)
+    if done.backup.wal:
+        _put_database(settings, place, to_time, done, report)
+    with done.timed("blobs"):
+        _put_blobs(settings, place, done, report)
+    return done
+
+
+def _put_database(
+    settings: Settings, place: Destination, to_time: datetime | None, done: Restore, report: Report
+) -> None:
+    state, data, parts = settings.state_dir, settings.state_dir / "postgres", list[Path]()
+    with done.timed("copy"):
+        for one in chain_of(list_backups(place), done.backup):
+            report(f"database: {one.kind} {one.id}, {one.size / 2**20:,.1f} MiB")
+            parts.append(state / "restore-parts" / one.id)
+            unpack_base(place, one, parts[-1])
+    with done.timed("combine"):
+        if len(parts) == 1:
+            parts[0].rename(data)
+        else:
+            run_tool([f"{embedded.postgres_programs()}/pg_combinebackup", *map(str, parts), "-o", str(data)])
+        shutil.rmtree(state / "restore-parts")
+    with done.timed("copy"):
+        count, gap = fetch_log(place, done.backup.wal, data / LOG)
     report(f"log: {count:,} segments" + (f"; it ends after {gap}: the next ones are missing" if gap else ""))
-    _recover(settings, data, to_time, gap)
-    _put_blobs(settings, place, last, report)
-    return last
+    with done.timed("replay"):
+        _recover(settings, data, to_time, gap)
 
 
-def _chosen(place: Destination, backups: list[BackupManifest], to_time: datetime | None) -> BackupManifest:
+def _chosen(settings: Settings, place: Destination, to_time: datetime | None) -> BackupManifest:
+    external, found = is_external(settings.postgres), list_backups(place)
+    backups = [one for one in found if bool(one.wal) is not external]
+    if found and not backups:
+        told = "the database is external by the settings, and the backup has one of its own"
+        other = "the backup has no database: it was an external one", "Set DATABASE_URL to where that was put back."
+        detail, fix = (told, "Unset DATABASE_URL and AOS_POSTGRES_HOST.") if external else other
+        raise Invalid(detail, fix=fix)
     fitting = [one for one in backups if to_time is None or datetime.fromisoformat(one.ended) <= to_time]
     if not fitting:
         raise Invalid("no backup ended before that time" if backups else f"there is no backup in {place.name}")
+    if external:
+        return fitting[-1]
     shipped = (place.read_json(SHIPPED) or {}).get("at")
     until = datetime.fromisoformat(shipped) if shipped else datetime.fromisoformat(fitting[-1].ended)
     if to_time is not None and to_time > until:
@@ -85,33 +136,51 @@ def _recover(settings: Settings, data: Path, to_time: datetime | None, gap: str)
     (data / "pg_replslot").mkdir(mode=0o700)
     own.write_text(kept + lines + target, encoding="utf-8")
     _give_to_postgres(data)
-    try:
-        embedded.start_servers(settings)
-    except Unavailable:
+    if not _replay_log(settings, data):
         # Nothing was written between the last commit and that time: all of the log is the state of that time.
-        if AHEAD not in log_tail(data / "server.log", 60):
-            raise
         if gap:
-            raise Invalid(
-                f"the log has a gap before that time, after {gap}", fix="Name an earlier --to-time."
-            ) from None
+            raise Invalid(f"the log has a gap before that time, after {gap}", fix="Name an earlier --to-time.")
         own.write_text(kept + lines, encoding="utf-8")
-        embedded.start_servers(settings)
-    _await_promotion(settings)
+        if not _replay_log(settings, data):
+            raise BackupFailed(f"the log cannot be replayed:\n{log_tail(data / 'server.log')}")
     own.write_text(kept, encoding="utf-8")
     shutil.rmtree(data / LOG)
 
 
-def _await_promotion(settings: Settings) -> None:
-    for _ in range(36_000):
-        try:
-            with psycopg.connect(embedded.postgres_endpoints(settings)[1] or "", connect_timeout=10) as db:
-                if db.execute("select pg_is_in_recovery()").fetchone() == (False,):
-                    return
-        except psycopg.OperationalError:
-            pass  # it may be between two states
+def _replay_log(settings: Settings, data: Path) -> bool:
+    """Until the server is one of its own; False where the log ends before the moment that was asked for."""
+    log = data / "server.log"  # it came with the backup, and tells of earlier lives
+    before = log.stat().st_size if log.exists() else 0
+
+    def ends_early() -> bool:
+        with log.open("rb") as file:
+            file.seek(before)
+            return AHEAD in file.read()
+
+    try:
+        embedded.start_servers(settings)
+    except Unavailable:
+        if not _runs(settings):
+            if ends_early():
+                return False
+            raise  # else it only takes longer than a start may
+    while _runs(settings):
+        with suppress(psycopg.OperationalError, Unavailable):  # it may be between two states
+            if not _is_replaying(settings):
+                return True
         time.sleep(0.1)
-    raise BackupFailed("the recovery does not end", fix="See postgres/server.log in the state directory.")
+    if ends_early():
+        return False
+    raise BackupFailed(f"the restored server ended:\n{log_tail(log)}")
+
+
+def _is_replaying(settings: Settings) -> bool:
+    with psycopg.connect(embedded.postgres_endpoints(settings)[1] or "", connect_timeout=10) as db:
+        return db.execute("select pg_is_in_recovery()").fetchone() != (False,)
+
+
+def _runs(settings: Settings) -> bool:
+    return "postgres" in embedded.servers_by_name(settings.state_dir)
 
 
 def _give_to_postgres(data: Path) -> None:
@@ -125,7 +194,7 @@ def _give_to_postgres(data: Path) -> None:
 def _put_secrets(settings: Settings, place: Destination, last: BackupManifest, report: Report) -> None:
     passphrase = read_passphrase(settings.backup.passphrase_file)
     if "secrets.sealed" not in last.digests:
-        report(f"secrets: this backup has none; put {', '.join(SECRET_FILES)} into the folder yourself")
+        report(f"secrets: this backup has none. {NO_KEYS}")
         return
     if passphrase is None:
         raise Invalid("its secrets are sealed", fix="Set AOS_BACKUP_PASSPHRASE_FILE.")
@@ -135,21 +204,25 @@ def _put_secrets(settings: Settings, place: Destination, last: BackupManifest, r
             file.write(text)
 
 
-def _put_blobs(settings: Settings, place: Destination, last: BackupManifest, report: Report) -> None:
-    index = read_index(place) | read_index(place, f"backups/{last.id}/blob-index.json.gz")
-    gone = {f"blob:{key}" for key in index} & set(erased_files(place))
-    target = blob_side(settings)
+def _put_blobs(settings: Settings, place: Destination, done: Restore, report: Report) -> None:
+    erased = {name.removeprefix("blob:") for name in erased_files(place)}
+    target, count = blob_side(settings), 0
 
-    def put(one: tuple[str, tuple[str, int]]) -> bool:
-        key, (digest, size) = one
-        if f"blob:{key}" in gone or target.size(key) == size:
+    def put(one: BlobRecord) -> str | bool:
+        if target.size(one.key) == one.size:
             return False
         try:
-            target.put(key, place.side.blocks(blob_object(digest)))
-        except FileNotFoundError as error:
-            raise DamagedBackup(f"blob {key}: {blob_object(digest)} is missing") from error
+            blocks = place.side.blocks(blob_object(one.digest))
+            target.put(one.key, checked_blocks(blocks, one.digest, one.key))
+        except (FileNotFoundError, DamagedBackup):
+            return one.key
         return True
 
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="blobs") as threads:  # each waits for the disk most of the time
-        count = sum(threads.map(put, sorted(index.items())))
-    report(f"bytes of documents: {count:,} put back, {len(gone):,} erased since or before")
+    with read_catalogue(place, settings.state_dir) as catalogue:
+        records = (one for one in catalogue.records() if one.key not in erased)
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="blobs") as threads:
+            while batch := list(islice(records, BATCH)):
+                results = list(threads.map(put, batch))
+                count += sum(one is True for one in results)
+                done.damaged += [one for one in results if isinstance(one, str)]
+    report(f"bytes of documents: {count:,} put back, {len(erased):,} erased since or before")
