@@ -1,4 +1,4 @@
-"""Which key of the blob store holds which content, and what is gone: a local table of what the destination lists.
+"""A local table of what a destination lists of the blob store: the content of each key, and what is gone.
 
 The destination has it whole with each full backup, and what came since in small pieces: a round writes a piece of what
 is new and reads nothing. Whoever has no table of a place reads both.
