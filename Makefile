@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices lock sbom audit bundle system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-gpu test-kill test-upgrade test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-1m bench-gpu test-kill test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -269,6 +269,9 @@ test-kill: install ## kill things; nothing may be lost. BLOBS=s3: with all bytes
 
 test-upgrade: install ## states of earlier versions start under this one; an update under five requests a second
 	$(RUN) -m tests.kill.upgrades
+
+test-restore: install ## a filled instance under load backed up, and put back as it was at a time; nothing may differ
+	$(RUN) -m tests.kill.restore_drill
 
 test-reembed: install ## the embedder changed by settings twice in a row, under readers
 	$(RUN) -m tests.kill.embedders

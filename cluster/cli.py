@@ -15,6 +15,7 @@ from cluster.basics.errors import AosError, Invalid
 from cluster.console import api
 from cluster.console.commands import (
     audit_commands,
+    backup_commands,
     chat_command,
     connection_commands,
     credential_commands,
@@ -93,6 +94,8 @@ app.add_typer(package_commands.skills, name="skills")
 app.add_typer(schedule_commands.schedules, name="schedules")
 app.add_typer(credential_commands.credentials, name="credentials")
 app.add_typer(vault_commands.vault, name="vault")
+app.add_typer(backup_commands.backup, name="backup")
+app.command()(backup_commands.restore)
 app.add_typer(audit_commands.audit, name="audit")
 app.add_typer(auth_commands.auth, name="auth")
 app.add_typer(blob_commands.blobs, name="blobs")

@@ -19,7 +19,7 @@ import pytesseract
 import redis
 from cryptography import x509
 
-from cluster import connect, deploy, doctor_postgres
+from cluster import connect, deploy, doctor_backup, doctor_postgres
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
@@ -328,6 +328,7 @@ PROBES: dict[str, Probe] = {
     "llm": _probe_llm,
     "disk": _probe_disk,
     "blobs": _probe_blobs,
+    "backup": doctor_backup.probe_backup,
     "certificate": _probe_certificate,
     "sockets": _probe_sockets,
     "ports": _probe_ports,

@@ -31,6 +31,7 @@ from cluster.state.identity.bootstrap import first_admin, new_password
 from cluster.state.secret_file import kept_secret
 from cluster.state.settings.detected_embedder import is_indexed, keep_detected, stored_embedding
 from cluster.state.supervised import MODULE
+from cluster.watch.backup_child import BackupChild
 from cluster.watch.standin import StandIn
 from configs.sections import Settings
 from configs.settings import load_settings
@@ -113,11 +114,12 @@ def run_supervisor(settings: Settings, report: Report) -> None:
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
         rollout, rounds = Rollout(settings), LivenessRounds(settings, report)
+        backups = BackupChild(settings, report)
         try:
             _bring_up(settings, rollout, report, rounds.stand_in)
             rollout.began(report)
             supervised.write_status(state, "ready")
-            _watch_instance(settings, report, rollout, rounds)
+            _watch_instance(settings, report, rollout, rounds, backups)
         except AosError as error:
             supervised.write_status(state, "failed", f"{error} {error.hint}".strip())
             raise
@@ -125,6 +127,7 @@ def run_supervisor(settings: Settings, report: Report) -> None:
             report("stopping")
         finally:
             rounds.close()
+            backups.close()
             _stop_parts(state)
             supervised.pid_path(state).unlink(missing_ok=True)
         supervised.write_status(state, "stopped")
@@ -212,7 +215,11 @@ def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: St
 
 
 def _watch_instance(
-    settings: Settings, report: Report, rollout: Rollout | None = None, rounds: LivenessRounds | None = None
+    settings: Settings,
+    report: Report,
+    rollout: Rollout | None = None,
+    rounds: LivenessRounds | None = None,
+    backups: BackupChild | None = None,
 ) -> None:
     """Look once a second; after a failed repair wait longer each time, and never give up."""
     rollout, rounds = rollout or Rollout(settings), rounds or LivenessRounds(settings, report)
@@ -223,6 +230,8 @@ def _watch_instance(
         if time.monotonic() >= next_sign:
             supervised.give_sign(settings.state_dir)
             next_sign = time.monotonic() + supervised.SIGN_SECONDS
+        if backups is not None:
+            backups.look()
         # A repair that failed half-way has the daemons running again, but not yet the applications.
         lost = _lost_part(settings, rounds) or unrepaired
         if not lost:

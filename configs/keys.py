@@ -39,6 +39,7 @@ APPLICATIONS: Mapping[Part, tuple[str, ...]] = {
 _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "log_level": (Part.GATEWAY, Part.WORKER, Part.EMBEDDING, Part.RERANKER),
     "redis": (Part.WHOLE,),
+    "backup": (Part.WHOLE,),
     "console": (Part.CONSOLE,),
     "disk": (Part.GATEWAY, Part.WORKER),
     "blobs": (Part.GATEWAY, Part.WORKER),
@@ -112,6 +113,7 @@ _FIXED: Mapping[str, str] = {
     "skills": _MACHINE,
     "sandbox.imports": _MACHINE,
     "sandbox.untrusted_without": _MACHINE,
+    "backup": "where a copy of everything goes is said on this machine: set it in a file or the environment",
     "blobs": "bytes are moved by `aos blobs migrate`, never by a row: set it in a file or the environment",
     "ocr.easyocr_models": _MACHINE,
     "ocr.tesseract_data": _MACHINE,

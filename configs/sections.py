@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from configs.section import Gpu, Secret, Section
 from configs.sections_audit import AuditSettings
+from configs.sections_backup import BackupSettings
 from configs.sections_blobs import BlobSettings, UploadSettings
 from configs.sections_events import EventStreamSettings, WebhookSettings
 from configs.sections_http import HttpSettings as HttpSettings
@@ -340,6 +341,7 @@ class Settings(Section):
     limits: LimitSettings = LimitSettings()
     console: ConsoleSettings = ConsoleSettings()
     disk: DiskSettings = DiskSettings()
+    backup: BackupSettings = BackupSettings()
     blobs: BlobSettings = BlobSettings()
     uploads: UploadSettings = UploadSettings()
     ocr: OcrSettings = OcrSettings()

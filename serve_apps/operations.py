@@ -16,7 +16,7 @@ from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.sections import Settings
 from serve_apps.http.operator_deps import Probe, ServeDeployment
 
-PARTS = ("postgres", "redis", "ray", "supervisor", "disk")  # of the doctor's; the rest is about one machine
+PARTS = ("postgres", "redis", "ray", "supervisor", "disk", "backup")  # of the doctor's; the rest is about one machine
 SCRAPE_SECONDS = 2.0
 MOST_NODES = 200
 QUEUED = "ray_serve_deployment_queued_queries"

@@ -17,11 +17,10 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from cluster.basics import telemetry
-from cluster.basics.bounded_answers import AnswerBounds
 from cluster.basics.errors import Unavailable
 from cluster.models.connections.configured import load_connections
 from cluster.models.connections.connection_store import ConnectionStore
-from cluster.models.connections.egress import ModelClients, egress_of, model_clients
+from cluster.models.connections.egress import ModelClients, clients_of
 from cluster.models.connections.model_resolver import ModelResolver
 from cluster.models.embedding.deadline import DeadlineEmbedder
 from cluster.models.embedding.migration import map_embedders
@@ -161,8 +160,7 @@ def build_container(
     """
     endpoints = resolve_endpoints(settings)
     database, redis = _database(settings, endpoints.postgres), _redis_client(endpoints.redis)
-    bounds = AnswerBounds(settings.models.answer_bytes, settings.models.event_bytes)
-    models = model_clients(egress_of(settings.models.allow, settings.http.host), bounds)
+    models = clients_of(settings.models, settings.http.host)
     audit, vault = AuditLog(database), vault_of(settings.models.vault_key, settings.state_dir)
     of_all = load_connections(settings.models.connections_file, settings.llm)
     connections = ConnectionStore(database, vault, of_all)

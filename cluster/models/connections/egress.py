@@ -14,6 +14,7 @@ from cluster.basics.bounded_answers import AnswerBounds, bounded_hooks
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.models.connections.endpoint_connection import ModelConnection, checked_url
 from cluster.models.model_errors import Unusable
+from configs.sections import ModelsSettings
 
 _PORTS = {"http": 80, "https": 443}
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30)
@@ -118,6 +119,12 @@ def model_clients(egress: EgressPolicy, bounds: AnswerBounds = AnswerBounds()) -
     pools = [_Checked(egress, first_tenant=first) for first in (True, False)]
     mine, others = (httpx2.AsyncClient(transport=pool, **_client_options(bounds)) for pool in pools)
     return ModelClients(model_client(bounds), mine, others, egress)
+
+
+def clients_of(settings: ModelsSettings, own_host: str) -> ModelClients:
+    """All of them as settings say; `own_host` is where the product itself listens."""
+    bounds = AnswerBounds(settings.answer_bytes, settings.event_bytes)
+    return model_clients(egress_of(settings.allow, own_host), bounds)
 
 
 def _client_options(bounds: AnswerBounds) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 -- Sources whose listing reads everything, as a crawl of a site does: none begins while another one, or what follows it, is
 -- under way. Whoever asks meanwhile is answered together, by the one that comes after it.
+-- Held locks: sources ACCESS EXCLUSIVE, 100 s/GiB.
+-- Old code: runs beside it.
 alter table sources add column listing_reads boolean not null default false;
 update sources set listing_reads = true where kind = 'web';
 

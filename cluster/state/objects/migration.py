@@ -1,5 +1,6 @@
 """The way of blobs between a folder and a bucket: copied, read back, compared by hash, and gone on with after a cut."""
 
+import errno
 import hashlib
 import json
 import os
@@ -13,13 +14,14 @@ from threading import Lock
 from typing import Final, Protocol
 from uuid import uuid4
 
-from cluster.basics.errors import AosError
+from cluster.basics.errors import AosError, Permanent
 from cluster.state.objects.bucket import BLOCK, Bucket
 
 AT_ONCE: Final = 4
 BATCH: Final = 256
 UNDER_WAY: Final = ("uploads", "staging")  # what is no document yet is sent again, or unpacked again
 PART: Final = ".part"
+CANNOT_SYNC: Final = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # of a folder, on file systems of a network
 
 
 class BlobsDiffer(AosError):
@@ -29,11 +31,18 @@ class BlobsDiffer(AosError):
     fix = "Run it again; if it stays so, look at the disk or the storage."
 
 
+class KeyLeadsOut(Permanent):
+    """The key leads out of its folder."""
+
+    code = "key_leads_out"
+    fix = "Whoever wrote the list of keys has changed it: take another one."
+
+
 class ObjectSide(Protocol):
     """Port to a place of objects by key."""
 
-    def objects(self) -> Iterator[tuple[str, int]]:
-        """Every key with its bytes."""
+    def objects(self, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Every key with its bytes; of those below a prefix of whole names, `a/b` meaning `a/b/…`."""
 
     def size(self, key: str) -> int | None:
         """Bytes of one; None where there is none."""
@@ -51,13 +60,13 @@ class ObjectSide(Protocol):
 class FolderSide:
     """A folder with files by key."""
 
-    def __init__(self, root: Path) -> None:
-        """It is made with the first object."""
-        self._root = root
+    def __init__(self, root: Path, *, private: bool = False, sync: Callable[[int], None] = os.fsync) -> None:
+        """It is made with the first object. `private`: nobody but its owner reads a file that is put there."""
+        self._root, self._mode, self._sync = root, 0o600 if private else 0o666, sync
 
-    def objects(self) -> Iterator[tuple[str, int]]:
+    def objects(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Every file; what was left unfinished is none."""
-        for folder, inside, names in os.walk(self._root):
+        for folder, inside, names in os.walk(self._root / prefix):
             inside.sort()
             for path in (Path(folder, name) for name in sorted(names)):
                 if path.suffix != PART:
@@ -67,33 +76,55 @@ class FolderSide:
     def size(self, key: str) -> int | None:
         """Of the file."""
         try:
-            return (self._root / key).stat().st_size
+            return self._path(key).stat().st_size
         except FileNotFoundError:
             return None
 
     def blocks(self, key: str) -> Iterator[bytes]:
         """Of the file."""
-        with (self._root / key).open("rb") as file:
+        with self._path(key).open("rb") as file:
             while block := file.read(BLOCK):
                 yield block
 
     def put(self, key: str, blocks: Iterator[bytes]) -> None:
-        """Written beside its name, and renamed."""
-        target = self._root / key
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Written beside its name, and renamed; both outlast a power cut."""
+        target = self._path(key)
+        self._make_folder(target.parent)
         unfinished = target.with_name(f"{target.name}.{uuid4().hex}{PART}")
         try:
-            with unfinished.open("wb") as file:
+            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._mode), "wb") as file:
                 file.writelines(blocks)
                 file.flush()
-                os.fsync(file.fileno())
+                self._sync(file.fileno())
             unfinished.rename(target)
+            self._sync_folder(target.parent)
         finally:
             unfinished.unlink(missing_ok=True)
 
     def delete(self, key: str) -> None:
         """The file."""
-        (self._root / key).unlink(missing_ok=True)
+        self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        if not key or {"", ".", ".."} & set(key.split("/")):
+            raise KeyLeadsOut(key)
+        return self._root / key
+
+    def _make_folder(self, folder: Path) -> None:
+        if not folder.is_dir():
+            self._make_folder(folder.parent)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._sync_folder(folder.parent)
+
+    def _sync_folder(self, folder: Path) -> None:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self._sync(handle)
+        except OSError as error:
+            if error.errno not in CANNOT_SYNC:
+                raise
+        finally:
+            os.close(handle)
 
 
 class BucketSide:
@@ -103,9 +134,9 @@ class BucketSide:
         """Nothing is asked yet."""
         self._bucket = bucket
 
-    def objects(self) -> Iterator[tuple[str, int]]:
+    def objects(self, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Every object below the prefix."""
-        for one in self._bucket.below():
+        for one in self._bucket.below(prefix):
             yield one.key, one.size
 
     def size(self, key: str) -> int | None:
@@ -176,7 +207,7 @@ class BlobMigration:
         An object that cannot be copied is among the failed, and the others go on.
         """
         count = MigrationCount()
-        keys = (one for one in self._source.objects() if not _is_under_way(one[0]))
+        keys = (one for one in self._source.objects() if not is_under_way(one[0]))
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="blobs") as threads:
             while batch := list(islice(keys, BATCH)):
                 done = threads.map(lambda one: self._move(*one, dry_run=dry_run), batch)
@@ -221,7 +252,8 @@ class BlobMigration:
         return "copied"
 
 
-def _is_under_way(key: str) -> bool:
+def is_under_way(key: str) -> bool:
+    """It is no document yet."""
     names = key.split("/")
     return names[0] == UNDER_WAY[0] or UNDER_WAY[1] in names[2:3]
 

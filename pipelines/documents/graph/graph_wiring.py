@@ -3,10 +3,9 @@
 import asyncio
 from datetime import UTC, datetime
 
-from cluster.basics.bounded_answers import AnswerBounds
 from cluster.models.connections.configured import load_connections
 from cluster.models.connections.connection_store import ConnectionStore
-from cluster.models.connections.egress import egress_of, model_clients
+from cluster.models.connections.egress import clients_of
 from cluster.models.connections.model_resolver import ModelResolver
 from cluster.models.routing.router import ModelRouter
 from cluster.models.routing.spend import SpendStore
@@ -40,8 +39,7 @@ def build_extractor(settings: GraphSettings) -> GraphExtractor:
 def _build_reader(settings: Settings, database: Database) -> RoutedReader:
     vault = vault_of(settings.models.vault_key, settings.state_dir)
     connections = ConnectionStore(database, vault, load_connections(settings.models.connections_file, settings.llm))
-    bounds = AnswerBounds(settings.models.answer_bytes, settings.models.event_bytes)
-    clients = model_clients(egress_of(settings.models.allow, settings.http.host), bounds)
+    clients = clients_of(settings.models, settings.http.host)
     switchboard = ModelResolver(connections, clients, settings.models, asyncio.sleep)
     spend = SpendStore(database, lambda: datetime.now(UTC))
     router = ModelRouter(switchboard, spend, most=settings.models.max_fallbacks)

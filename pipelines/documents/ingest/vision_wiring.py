@@ -3,12 +3,11 @@
 import asyncio
 from datetime import UTC, datetime
 
-from cluster.basics.bounded_answers import AnswerBounds
 from cluster.basics.errors import Invalid
 from cluster.basics.scope import Scope
 from cluster.models.connections.configured import load_connections
 from cluster.models.connections.connection_store import ConnectionStore
-from cluster.models.connections.egress import egress_of, model_clients
+from cluster.models.connections.egress import clients_of
 from cluster.models.connections.endpoint_connection import ModelConnection
 from cluster.models.connections.model_resolver import ModelResolver
 from cluster.models.ports import ChatModel
@@ -46,8 +45,7 @@ def vision_step(settings: Settings, database: Database, drawer: PageDrawer) -> V
     if vision.connection is not None:
         vault = vault_of(settings.models.vault_key, settings.state_dir)
         known = load_connections(settings.models.connections_file, settings.llm)
-        bounds = AnswerBounds(settings.models.answer_bytes, settings.models.event_bytes)
-        clients = model_clients(egress_of(settings.models.allow, settings.http.host), bounds)
+        clients = clients_of(settings.models, settings.http.host)
         # What is asked again by the patient client is asked within the seconds of one page.
         resolver = ModelResolver(ConnectionStore(database, vault, known), clients, settings.models, asyncio.sleep)
         budget = StoredVisionBudget(database, vision, lambda: datetime.now(UTC))
