@@ -182,16 +182,24 @@ def down(context: CommandContext, as_json: AsJson = False) -> None:
 @app.command()
 def doctor(
     context: CommandContext,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Look through all that is stored instead; run it on the server.")
+    ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Look for orphans of uploads instead; run it on the server.")
+        bool,
+        typer.Option("--repair", help="Look for orphans of uploads instead; with --deep: mend what is safe to mend."),
     ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="With --repair: remove them, too.")] = False,
+    every_hash: Annotated[
+        bool, typer.Option("--hash", help="With --deep: read every uploaded file, not some of them.")
+    ] = False,
     hours: Annotated[
         float,
         typer.Option(
             "--older-than",
             min=1,
-            help="With --repair: hours since somebody wrote to it; at least as long as uploads may pause (three days).",
+            help="With --repair or --deep: hours since somebody wrote to it; bytes at least as long as uploads may"
+            " pause (three days).",
         ),
     ] = 24,
     as_json: AsJson = False,
@@ -205,7 +213,23 @@ def doctor(
     1 something could not be looked at.
 
     Example: aos doctor --repair --older-than 96 --apply
+
+    With --deep: rows, vectors, graph, journals, indexes, cache and bytes that have lost what they belong to, of all
+    tenants, also while nothing runs. Nothing is changed without --repair, which writes each mend into the audit trail
+    and may be broken off and run again. Exit 0 nothing is left, 3 something is, 1 something could not be looked at.
+
+    Example: aos doctor --deep --json
+
+    Example: aos doctor --deep --hash --repair
     """
+    if deep:
+        from cluster import doctor_deep
+
+        looked = doctor_deep.run_deep(hours, apply=repair, every_hash=every_hash)
+        context.obj.print(looked, as_json, doctor_deep.deep_table(looked, apply=repair))
+        raise typer.Exit(doctor_deep.exit_code(looked))
+    if every_hash:
+        raise Invalid("--hash goes with --deep")
     if repair:
         from cluster import doctor_repair
 
