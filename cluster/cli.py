@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -223,19 +223,11 @@ def doctor(
     Example: aos doctor --deep --hash --repair
     """
     if deep:
-        from cluster import doctor_deep
-
-        looked = doctor_deep.run_deep(hours, apply=repair, every_hash=every_hash)
-        context.obj.print(looked, as_json, doctor_deep.deep_table(looked, apply=repair))
-        raise typer.Exit(doctor_deep.exit_code(looked))
+        _examine_deeply(context.obj, hours, as_json, repair=repair, every_hash=every_hash)
     if every_hash:
         raise Invalid("--hash goes with --deep")
     if repair:
-        from cluster import doctor_repair
-
-        report = doctor_repair.run_repair(hours, apply=apply)
-        context.obj.print(report, as_json, doctor_repair.repair_table(report, apply=apply))
-        raise typer.Exit(doctor_repair.exit_code(report, apply=apply))
+        _repair_storage(context.obj, hours, as_json, apply=apply)
     if apply:
         raise Invalid("--apply goes with --repair")
     from cluster import doctor as probes
@@ -245,6 +237,24 @@ def doctor(
     findings = probes.run_probes(load_where_possible())
     context.obj.print(found.as_json(findings), as_json, found.findings_table(findings))
     raise typer.Exit(1 if found.is_red(findings) else 0)
+
+
+def _examine_deeply(
+    session: CommandSession, hours: float, as_json: bool, *, repair: bool, every_hash: bool
+) -> NoReturn:
+    from cluster import doctor_deep
+
+    report = doctor_deep.run_deep(hours, apply=repair, every_hash=every_hash)
+    session.print(report, as_json, doctor_deep.deep_table(report, apply=repair))
+    raise typer.Exit(doctor_deep.exit_code(report))
+
+
+def _repair_storage(session: CommandSession, hours: float, as_json: bool, *, apply: bool) -> NoReturn:
+    from cluster import doctor_repair
+
+    report = doctor_repair.run_repair(hours, apply=apply)
+    session.print(report, as_json, doctor_repair.repair_table(report, apply=apply))
+    raise typer.Exit(doctor_repair.exit_code(report, apply=apply))
 
 
 def run_command(arguments: list[str]) -> int:

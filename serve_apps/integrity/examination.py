@@ -1,4 +1,4 @@
-"""What every check is given: the owner's connection, which sees all tenants, the clock, and whether it may mend."""
+"""The examination that every check is given: the owner's connection, which sees all tenants, and the way to mend."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager

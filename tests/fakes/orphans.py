@@ -213,6 +213,9 @@ def plant_files(
         "select location from document_versions where workspace_id = %s and document_id = any(%s) order by document_id",
         (scope.workspace, filled.documents[-3:]),
     ).fetchall()
+    connection.execute(
+        "update document_versions set created_at = " + OLD + " where workspace_id = %s", (scope.workspace,)
+    )
     missing, short, other = (root / location.removeprefix("blob:") for (location,) in rows)
     missing.unlink()
     short.write_bytes(short.read_bytes()[:-1])

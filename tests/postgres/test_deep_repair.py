@@ -20,8 +20,8 @@ from cluster.state.db import embedded
 from cluster.state.db.migrate import apply_migrations
 from cluster.state.objects.bucket import Bucket
 from configs.settings import load_settings
-from serve_apps.integrity.__main__ import run_examination, running_servers
 from serve_apps.integrity.deep_examination import DeepOptions
+from serve_apps.integrity.deep_program import run_examination, running_servers
 from serve_apps.integrity.examination import REPAIR_LOCK
 from tests.fakes.examined import ExaminedInstance, found_in
 from tests.fakes.filled import FilledWorkspace, admin_of, fill, table_hashes
@@ -130,7 +130,7 @@ async def _begin(instance: ExaminedInstance, *given: str) -> asyncio.subprocess.
     environment = {**os.environ, "AOS_STATE_DIR": str(instance.state), "DATABASE_URL": instance.app_dsn}
     environment |= {"DATABASE_ADMIN_URL": instance.admin_dsn, "REDIS_URL": instance.redis_url}
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "serve_apps.integrity", *given),
+        *(sys.executable, "-m", "serve_apps.integrity.deep_program", *given),
         env=environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""`python -m serve_apps.integrity`: the deep examination as JSON, its progress on stderr; with --apply it mends."""
+"""`python -m serve_apps.integrity.deep_program`: the deep examination as JSON; with --apply it mends."""
 
 import argparse
 import asyncio
@@ -74,7 +74,7 @@ def tell_progress(line: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m serve_apps.integrity")
+    parser = argparse.ArgumentParser(prog="python -m serve_apps.integrity.deep_program")
     parser.add_argument("--apply", action="store_true")
     parser.add_argument("--every-hash", action="store_true")
     parser.add_argument("--hours", type=float, default=24.0)
