@@ -153,21 +153,20 @@ class LostBlobs:
         """Told alone: no other copy is known here."""
         wrong: dict[str, list[str]] = {"missing": [], "size": [], "hash": []}
         counts = dict.fromkeys(wrong, 0)
-        hashed = 0
-        start = "" if self.every_hash else f"{work.now.toordinal() % 256:02x}"
+        start = f"{work.now.toordinal() % 256:02x}"
+        sample = () if self.every_hash else await work.rows(_SQL["sampled"], start=start, most=HASHED)
+        sampled, seen = {row["id"] for row in sample}, 0
         after: str | None = ""
         while rows := await work.rows(_SQL["stored"], after=after, most=BATCH):
             after = rows[-1]["id"]
-            room = len(rows) if self.every_hash else max(HASHED - hashed, 0)
-            asked = [row for row in rows if row["id"] >= start][:room]
-            hashed += len(asked)
-            for row, what in await self._judge(rows, {row["id"] for row in asked}):
+            for row, what in await self._judge(rows, {row["id"] for row in rows} if self.every_hash else sampled):
                 if await self._is_there(work, row):
                     counts[what] += 1
                     wrong[what].append(f"{row['document_id']} at {row['location']}")
                     del wrong[what][EXAMPLES:]
-            if hashed and hashed % (10 * BATCH) == 0:
-                work.tell(f"{self.name}: {hashed} files were read")
+            seen += len(rows)
+            if seen % (10 * BATCH) == 0:
+                work.tell(f"{self.name}: {seen} files were looked at")
         told = {
             "missing": "versions whose uploaded file is missing",
             "size": "versions whose uploaded file has another size",

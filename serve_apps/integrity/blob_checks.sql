@@ -25,5 +25,14 @@ select v.id, v.document_id, v.location, v.file_size, v.file_hash from document_v
 where v.id > %(after)s and v.location like 'blob:%%' and v.created_at < %(before)s
 order by v.id limit %(most)s;
 
+-- sampled: Some of those, from an id on and around the end.
+select s.id from (
+    (select v.id, 1 as turn from document_versions v
+     where v.id >= %(start)s and v.location like 'blob:%%' and v.created_at < %(before)s order by v.id limit %(most)s)
+    union all
+    (select v.id, 2 from document_versions v
+     where v.id < %(start)s and v.location like 'blob:%%' and v.created_at < %(before)s order by v.id limit %(most)s)) s
+order by s.turn, s.id limit %(most)s;
+
 -- still_stored: Those of some versions that are there after all.
 select v.id from document_versions v where v.id = any(%(ids)s) and v.location = any(%(locations)s);
