@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,7 +94,7 @@ class CacheKeys:
             if gone and work.apply:
                 async with work.mending(None):
                     await work.record(self.name, "redis", {"keys": gone})
-                    mended += await self._call(lambda redis, keys=gone: _forget(redis, keys))
+                    mended += await self._call(partial(_forget, keys=gone))
         if not count:
             return []
         return [IntegrityFinding(self.family, self.name, self.rule.what, "redis", count, some(names), True, mended)]
@@ -101,8 +102,7 @@ class CacheKeys:
     async def _batches(self) -> AsyncIterator[list[str]]:
         cursor = 0
         while True:
-            scan = {"match": self.rule.pattern, "count": KEYS_AT_ONCE}
-            cursor, found = await self._call(lambda redis, at=cursor, scan=scan: redis.scan(at, **scan))
+            cursor, found = await self._call(partial(_scan, cursor=cursor, pattern=self.rule.pattern))
             keys = [key.decode("utf-8", "replace") for key in found]
             if keys := [key for key in keys if key != _LRU]:
                 yield keys
@@ -131,6 +131,10 @@ class CacheKeys:
 
     async def _call(self, work: Callable[[Redis], Any]) -> Any:
         return await RedisLink(self.redis).call(work)
+
+
+async def _scan(redis: Redis, cursor: int, pattern: str) -> Any:
+    return await redis.scan(cursor, match=pattern, count=KEYS_AT_ONCE)
 
 
 async def _forget(redis: Redis, keys: list[str]) -> int:

@@ -14,7 +14,7 @@ from cluster.state.objects.bucket import Bucket
 from configs.sections import Settings
 from pipelines.documents.repair.storage_repair import limit_of, places_of
 from pipelines.documents.store.choose_store import open_blobs
-from serve_apps.integrity.blob_checks import BucketListing, FolderListing, LostBlobs, UnknownBlobs
+from serve_apps.integrity.blob_checks import BlobListing, BucketListing, FolderListing, LostBlobs, UnknownBlobs
 from serve_apps.integrity.cache_checks import RULES, CacheKeys
 from serve_apps.integrity.examination import Examination, IntegrityCheck, Tell, open_examination
 from serve_apps.integrity.index_checks import InvalidIndexes, KeywordIndex, PartitionIndexes
@@ -88,7 +88,9 @@ def _all_checks(
     """The table of checks; what goes with a row that is mended is looked at after it."""
     store, before = open_blobs(settings), limit_of(settings.uploads, now, options.hours)
     root = settings.state_dir / "blobs"
-    listing = FolderListing(root) if settings.blobs.url is None else BucketListing(Bucket.of(settings.blobs))
+    listing: BlobListing = FolderListing(root)
+    if settings.blobs.url is not None:
+        listing = BucketListing(Bucket.of(settings.blobs))
     leftovers, notes = places_of(settings, places.database, places.client, now)
     if places.redis is None:
         notes.append("the cache was not looked at: Redis does not run")

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 
 import httpx
@@ -48,10 +48,9 @@ async def open_places(settings: Settings) -> AsyncIterator[ExaminedPlaces]:
     application, owner = embedded.postgres_endpoints(settings)
     database = Database(application, size=1, timeout=10)
     await database.open()
-    try:
+    redis: Redis | None = None
+    with suppress(Unavailable):  # told as a note: the cache is not looked at
         redis = Redis.from_url(embedded.redis_endpoint(settings), socket_timeout=30)
-    except Unavailable:
-        redis = None
     try:
         with httpx.Client() as client:
             yield ExaminedPlaces(owner, database, redis, client)

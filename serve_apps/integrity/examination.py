@@ -28,8 +28,13 @@ Tell = Callable[[str], None]
 class IntegrityCheck(Protocol):
     """Port to one check."""
 
-    family: Family
-    name: str
+    @property
+    def family(self) -> Family:
+        """Where it looks."""
+
+    @property
+    def name(self) -> str:
+        """By this it is told and recorded."""
 
     async def examine(self, work: "Examination") -> Sequence[IntegrityFinding]:
         """What is found; where the examination may mend, it is mended. Raises AosError: it cannot be looked at."""

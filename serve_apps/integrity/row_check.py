@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final
 
 import psycopg
 from psycopg import sql
@@ -165,7 +165,7 @@ class _Scan:
 
 
 def _trusted(text: str) -> sql.SQL:
-    return sql.SQL(cast(LiteralString, text))
+    return sql.SQL(text)
 
 
 def _key_label(table: StoredTable) -> str:

@@ -163,7 +163,7 @@ def plant_rows(connection: psycopg.Connection[Any], filled: FilledWorkspace, liv
     given["agent"] = row[0]
     connection.execute("set session_replication_role = replica")
     for place, statement in ROWS.items():
-        connection.execute(statement, given)  # type: ignore[arg-type]
+        connection.execute(statement, given)
         planted.expected[place] += 1
     # A page that goes takes the ground from what was found on it.
     connection.execute("delete from pages where document_id = %(d3)s", given)
@@ -224,7 +224,7 @@ def plant_files(
         planted.expected["row_without_blob", what] = 1
 
 
-def plant_keys(planted: PlantedOrphans, redis: "Redis[bytes]", scope: Scope) -> None:
+def plant_keys(planted: PlantedOrphans, redis: Redis, scope: Scope) -> None:
     """Keys of Redis about what is gone, and some about what is there."""
     gone, home = str(uuid4()), f"{scope.tenant}:{scope.workspace}"
     redis.zadd(f"aos:memory:{home}:{uuid4()}", {"m": 1})
