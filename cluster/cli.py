@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -206,16 +206,24 @@ def down(context: CommandContext, as_json: AsJson = False) -> None:
 @app.command()
 def doctor(
     context: CommandContext,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Look through all that is stored instead; run it on the server.")
+    ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Look for orphans of uploads instead; run it on the server.")
+        bool,
+        typer.Option("--repair", help="Look for orphans of uploads instead; with --deep: mend what is safe to mend."),
     ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="With --repair: remove them, too.")] = False,
+    every_hash: Annotated[
+        bool, typer.Option("--hash", help="With --deep: read every uploaded file, not some of them.")
+    ] = False,
     hours: Annotated[
         float,
         typer.Option(
             "--older-than",
             min=1,
-            help="With --repair: hours since somebody wrote to it; at least as long as uploads may pause (three days).",
+            help="With --repair or --deep: hours since somebody wrote to it; bytes at least as long as uploads may"
+            " pause (three days).",
         ),
     ] = 24,
     as_json: AsJson = False,
@@ -229,13 +237,21 @@ def doctor(
     1 something could not be looked at.
 
     Example: aos doctor --repair --older-than 96 --apply
-    """
-    if repair:
-        from cluster import doctor_repair
 
-        report = doctor_repair.run_repair(hours, apply=apply)
-        context.obj.print(report, as_json, doctor_repair.repair_table(report, apply=apply))
-        raise typer.Exit(doctor_repair.exit_code(report, apply=apply))
+    With --deep: rows, vectors, graph, journals, indexes, cache and bytes that have lost what they belong to, of all
+    tenants, also while nothing runs. Nothing is changed without --repair, which writes each mend into the audit trail
+    and may be broken off and run again. Exit 0 nothing is left, 3 something is, 1 something could not be looked at.
+
+    Example: aos doctor --deep --json
+
+    Example: aos doctor --deep --hash --repair
+    """
+    if deep:
+        _examine_deeply(context.obj, hours, as_json, repair=repair, every_hash=every_hash)
+    if every_hash:
+        raise Invalid("--hash goes with --deep")
+    if repair:
+        _repair_storage(context.obj, hours, as_json, apply=apply)
     if apply:
         raise Invalid("--apply goes with --repair")
     from cluster import doctor as probes
@@ -245,6 +261,24 @@ def doctor(
     findings = probes.run_probes(load_where_possible())
     context.obj.print(found.as_json(findings), as_json, found.findings_table(findings))
     raise typer.Exit(1 if found.is_red(findings) else 0)
+
+
+def _examine_deeply(
+    session: CommandSession, hours: float, as_json: bool, *, repair: bool, every_hash: bool
+) -> NoReturn:
+    from cluster import doctor_deep
+
+    report = doctor_deep.run_deep(hours, apply=repair, every_hash=every_hash)
+    session.print(report, as_json, doctor_deep.deep_table(report, apply=repair))
+    raise typer.Exit(doctor_deep.exit_code(report))
+
+
+def _repair_storage(session: CommandSession, hours: float, as_json: bool, *, apply: bool) -> NoReturn:
+    from cluster import doctor_repair
+
+    report = doctor_repair.run_repair(hours, apply=apply)
+    session.print(report, as_json, doctor_repair.repair_table(report, apply=apply))
+    raise typer.Exit(doctor_repair.exit_code(report, apply=apply))
 
 
 def _only_asks(arguments: Sequence[str]) -> bool:

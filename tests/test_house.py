@@ -131,6 +131,9 @@ BEHAVIOURS = {
     "Documents are counted by state, kind, source and workspace": (
         "pipelines/documents/usage/document_analytics.py::DocumentAnalytics"
     ),
+    "Orphans of every kind in what is stored are found, and mended where that is safe": (
+        "serve_apps/integrity/deep_examination.py::examine_deeply"
+    ),
     "Orphans of uploads are found and removed": "pipelines/documents/repair/storage_repair.py::repair_storage",
     "What is older than its period is deleted": "serve_apps/governance/retention.py::RetentionProcess",
     "Errors become problem+json": "serve_apps/http/problems.py::problem_response",

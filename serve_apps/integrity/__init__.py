@@ -1,0 +1,1 @@
+"""Integrity of what is stored: orphans of every kind are found, counted and named, and mended where that is safe."""
