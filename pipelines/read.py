@@ -71,14 +71,21 @@ def survey_files(
 
 
 def read_slices(
-    slices: Sequence[PageSlice], settings: ReadSettings, gpus: float = 0, given: Mapping[str, Any] | None = None
+    slices: Sequence[PageSlice],
+    settings: ReadSettings,
+    gpus: float = 0,
+    given: Mapping[str, Any] | None = None,
+    work: type[Callable[[pa.Table], Iterator[pa.Table]]] = _Read,
 ) -> Iterator[list[ReadPage]]:
-    """Read slices on the cluster; one list a slice, as each is finished. Each actor takes so much of the `gpus`."""
+    """Read slices on the cluster by actors of a class; one list a slice, as each is finished.
+
+    Each actor takes so much of the `gpus`.
+    """
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
     held = settings.idle and settings.floor > 0
     for table in stream_through_actors(
-        items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held
+        items, work, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held
     ):
         yield [rows.to_read(row) for row in table.to_pylist()]
 
