@@ -10,7 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from configs.sections import ReadSettings
+from cluster.models.ports import Embedder
+from configs.sections import ReadSettings, Settings
 from pipelines import read, rows
 from pipelines.documents.document import Box, Page, Word
 from pipelines.documents.extract.containers.unpacked import UnpackedMembers
@@ -18,7 +19,8 @@ from pipelines.documents.extract.reader import FileSurvey
 from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
 from pipelines.documents.ingest.stages import in_thread
 from pipelines.documents.sources.sniff import Kind
-from tests.fakes.ledger import Bench
+from pipelines.index import IndexBeside, _Index
+from tests.fakes.ledger import Bench, LetterEmbedder
 
 PAGE_SECONDS = 0.5
 WORDS_A_PAGE = 400
@@ -75,8 +77,15 @@ class SleepingRead:
             yield pa.Table.from_pylist([rows.of_read(page) for page in read_slice(self._reader, rows.to_slice(row))])
 
 
+class LetterIndex(_Index):
+    """Cuts as any index does; its vectors are counts of letters."""
+
+    def _embedder(self, settings: Settings) -> Embedder:
+        return LetterEmbedder()
+
+
 class Pool:
-    """Stages of a job: surveys and indexing here, readings by so many actors.
+    """Stages of a job: surveys here, readings by so many actors, indexing as the runner has it.
 
     Attributes:
         all_at_work: each of them has read a page.
@@ -90,7 +99,8 @@ class Pool:
         self._settings = ReadSettings(readers=readers, reader_cpus=cpus, idle=False)
         here = ledger.here()
         self.survey, self.index = here.survey, here.index
-        ledger.stages, ledger.read = self, self._settings
+        ledger.stages, ledger.read, ledger.readers = self, self._settings, lambda: readers
+        ledger.beside = IndexBeside(self._settings, work=LetterIndex)
 
     def reached(self, pages: int) -> asyncio.Event:
         """Set once so many pages are read."""
