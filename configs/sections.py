@@ -107,8 +107,9 @@ class ReadSettings(Section):
     reason: bomb, timeout or too_large. Of an archive, or a letter with attachments, `archive_members` files at most
     become documents, containers within it among them down to `archive_depth`; all unpack to `max_unpacked_bytes`.
 
-    `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs that are free in the cluster
-    when a batch of `batch_pages` begins (each takes `reader_cpus`), on one machine no more than it has cores.
+    `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs (each `reader_cpus`) and GPUs
+    that are free in the cluster when a batch begins, more while it runs where an autoscaler adds nodes, and on one
+    machine no more than it has cores. A batch has at least `batch_pages`, and as many as keep them busy for minutes.
 
     `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. `floor`: the share of
     this machine that they have even if others want all of it, at most what one reader can use: it runs in pulses of

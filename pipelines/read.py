@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from configs.settings import load_settings
 from pipelines import rows
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.index.generations import BrokenVectors
-from pipelines.documents.ingest.backpressure import reader_count
+from pipelines.documents.ingest.backpressure import ClusterRoom, ReaderBounds, reader_bounds
 from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
 from pipelines.documents.ingest.stages import FileTask, SurveyResult, survey_file
 from pipelines.documents.store.choose_store import open_blobs
@@ -29,6 +30,7 @@ from pipelines.documents.store.choose_store import open_blobs
 # kernel's idle class already, where it is not refused. A node that names no Python has it where this one does.
 BEHIND = f'$(chrt --idle 0 true 2>/dev/null && echo chrt --idle 0) "${{AOS_PYTHON:-{sys.executable}}}"'
 STALL_SECONDS = 300.0
+LOOK_SECONDS, RELEASE_SECONDS = 0.5, 10.0  # between two looks at what is free, while it becomes more; at most
 
 
 def be_a_reader(settings: Settings) -> None:
@@ -71,25 +73,49 @@ def survey_files(
 
 
 def read_slices(
-    slices: Sequence[PageSlice], settings: ReadSettings, gpus: float = 0, given: Mapping[str, Any] | None = None
+    slices: Sequence[PageSlice],
+    settings: ReadSettings,
+    gpus: float = 0,
+    given: Mapping[str, Any] | None = None,
+    work: type[Callable[[pa.Table], Iterator[pa.Table]]] = _Read,
 ) -> Iterator[list[ReadPage]]:
-    """Read slices on the cluster; one list a slice, as each is finished. Each actor takes so much of the `gpus`."""
+    """Read slices on the cluster by actors of a class; one list a slice, as each is finished.
+
+    Each actor takes so much of the `gpus`.
+    """
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
     held = settings.idle and settings.floor > 0
     for table in stream_through_actors(
-        items, _Read, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held
+        items, work, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held
     ):
         yield [rows.to_read(row) for row in table.to_pylist()]
 
 
-def _actor_count(settings: ReadSettings, gpus: float) -> int:
+def bound_readers(settings: ReadSettings, gpus: float = 0) -> ReaderBounds:
+    """Readers of the next batch: as set, or as the cluster is at this moment, with what its autoscaler may add.
+
+    Each takes so much of the `gpus`.
+    """
     if settings.readers != "auto":
-        return settings.readers
+        return ReaderBounds(settings.readers, settings.readers)
     free = ray.available_resources()  # type: ignore[no-untyped-call]
-    # A cluster of this machine alone has more logical CPUs than cores, one that was joined has what it says.
-    cores = os.cpu_count() if len(ray.nodes()) == 1 else None  # type: ignore[no-untyped-call]
-    return reader_count(free.get("CPU", 0.0), free.get("GPU", 0.0), settings.reader_cpus, gpus, cores=cores)
+    there = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    # None without an autoscaler. Ray Data itself takes this for the size that a cluster may grow to.
+    most = ray._private.state.state.get_max_resources_from_cluster_config()
+    nodes = sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]
+    room = ClusterRoom.of_ray(free, there, most or {}, nodes, os.cpu_count())
+    return reader_bounds(room, settings.reader_cpus, gpus)
+
+
+def count_readers(settings: ReadSettings, gpus: float = 0) -> int:
+    """Readers of the batch that begins now, once those of the one before have given back what they had."""
+    now, known = bound_readers(settings, gpus).now, 0
+    deadline = time.monotonic() + RELEASE_SECONDS
+    while settings.readers == "auto" and now > known and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS)
+        now, known = bound_readers(settings, gpus).now, now
+    return now
 
 
 def stream_through_actors(
@@ -119,7 +145,8 @@ def stream_through_actors(
         DiskFull, MemoryShort: so does a node, for want of room.
         BrokenVectors: the embedder gave numbers that are none.
     """
-    actors = min(len(items), _actor_count(settings, gpus))
+    bounds = bound_readers(settings, gpus)
+    begin, most = min(len(items), bounds.now), min(len(items), bounds.most)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -127,7 +154,7 @@ def stream_through_actors(
     quiet = 2 * quiet_seconds + 120
     # Behind others it may have next to nothing: whoever waits for it goes on where bulk work has its floor.
     context.execution_no_progress_timeout_s = round(min(quiet, STALL_SECONDS) if floor else quiet)
-    pool = ray.data.ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=2)
+    pool = ray.data.ActorPoolStrategy(min_size=1, max_size=most, initial_size=begin, max_tasks_in_flight_per_actor=2)
     dataset = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
         work,
         batch_size=1,

@@ -19,10 +19,12 @@ from pipelines.documents.store.page_codec import (
     caveats_to_json,
     chunk_from_json,
     chunk_to_json,
+    decode_words,
+    encode_words,
     failure_from_json,
     failure_to_json,
-    page_from_json,
-    page_to_json,
+    page_head_to_json,
+    page_of_head,
 )
 
 Row = dict[str, Any]
@@ -69,12 +71,13 @@ def to_slice(row: Row) -> PageSlice:
 
 def of_read(read: ReadPage) -> Row:
     """A page that was read."""
-    return {"version": read.version, "page": dumps(page_to_json(read.page))}
+    head = dumps(page_head_to_json(read.page))
+    return {"version": read.version, "page": head, "words": encode_words(read.page.words)}
 
 
 def to_read(row: Row) -> ReadPage:
     """The inverse, with boxes and confidences to four decimals."""
-    return ReadPage(VersionId(row["version"]), page_from_json(loads(row["page"])))
+    return ReadPage(VersionId(row["version"]), page_of_head(loads(row["page"]), decode_words(row["words"])))
 
 
 def of_indexed(indexed: IndexedVersion) -> Row:

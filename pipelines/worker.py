@@ -112,7 +112,7 @@ class Worker:
     async def _run_loops(self) -> None:
         settings = self._settings
         found = resolve_endpoints(settings)
-        room = 4 + LISTED_AT_ONCE + self._small_jobs
+        room = 5 + LISTED_AT_ONCE + self._small_jobs  # the bulk lane reads and indexes at once
         database = Database(found.postgres, size=room, timeout=settings.postgres.pool_timeout)
         await database.open()
         vault = self._vault
@@ -196,6 +196,8 @@ class Worker:
             held=held,
             crowd=crowd,
             costs=JobCosts(database, settings.worker.bulk_seconds),
+            readers=functools.partial(read.count_readers, settings.read, reader_gpus(settings)),
+            beside=index.IndexBeside(settings.read, self._rows) if lane is JobLane.BULK else None,
         )
         owner, restarts = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}", RestartRequests(database)
         return JobLoop(

@@ -33,7 +33,7 @@ from pipelines.documents.index.switch import IndexSwitchover
 from pipelines.documents.ingest.ingestion import IngestionRunner
 from pipelines.documents.ingest.job_cost import JobCosts
 from pipelines.documents.ingest.job_plan import INDEX
-from pipelines.documents.ingest.stages import HereStages, JobStages
+from pipelines.documents.ingest.stages import HereStages, IndexStage, JobStages
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import FolderBlobs
 from pipelines.documents.store.document_writes import DocumentStore
@@ -105,6 +105,8 @@ class Bench:
     vision: VisionStep | None = None
     sync: SourceSync | None = None
     bulk_seconds: float = 30
+    readers: Callable[[], int] | None = None
+    beside: IndexStage | None = None
 
     @property
     def switchover(self) -> IndexSwitchover:
@@ -143,6 +145,8 @@ class Bench:
             vision=self.vision,
             sync=self.sync,
             costs=JobCosts(self.database, self.bulk_seconds),
+            readers=self.readers,
+            beside=self.beside,
         )
 
     async def recipe(self, anew: bool = False) -> IndexRecipe:

@@ -18,7 +18,7 @@ import psycopg
 from cluster import connect
 from cluster.basics.errors import Unavailable
 from cluster.watch.memory import use_now
-from pipelines.documents.ingest.ingestion import SLICE_PAGES
+from pipelines.documents.ingest.page_batches import SLICE_PAGES
 from tests.evals.report import Report
 from tests.fakes.kills import kill_servers
 from tests.instance import Instance, instance

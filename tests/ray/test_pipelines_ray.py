@@ -16,18 +16,21 @@ import pyarrow as pa
 import pytest
 import ray
 
-from cluster.basics.errors import DiskFull
+from cluster.basics.errors import DiskFull, Unavailable
+from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.ports import EmbeddingLane
 from cluster.state.db.postgres import Database
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
 from configs.settings import load_settings
 from pipelines import rows
-from pipelines.documents.document import FailureReason, document_id, version_id
+from pipelines.documents.document import FailureReason, VersionId, document_id, version_id
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.index.chunk_and_embed import VersionIndexer
+from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, HereStages, JobStages, SurveyResult
 from pipelines.documents.store.document_writes import DocumentStore
+from pipelines.index import IndexBeside
 from pipelines.read import stream_through_actors
 from pipelines.worker import DatasetStages
 from tests.fakes.ledger import LetterEmbedder
@@ -187,6 +190,46 @@ def test_actors_of_bulk_jobs_start_behind_everything_else(cluster: str, idle: bo
     """Their imports take seconds, in which somebody asks questions."""
     for table in stream_through_actors([{"n": 1}], Scheduled, ReadSettings(idle=idle), quiet_seconds=10):
         assert [row["policy"] for row in table.to_pylist()] == [policy]
+
+
+def reserves(cpus: float, seconds: float = 20) -> bool:
+    """Whether so many CPUs are reserved soon: Ray hears of an actor's end a moment later."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if ray.cluster_resources()["CPU"] - ray.available_resources().get("CPU", 0) == pytest.approx(cpus):
+            return True
+        time.sleep(0.2)
+    return False
+
+
+class Indexed:
+    """Indexes nothing, and dies at a version that is called so."""
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        self._given = given
+
+    def index_group(self, row: rows.Row) -> list[rows.Row]:
+        if "death" in row["versions"]:
+            os._exit(1)
+        return [rows.of_indexed(IndexedVersion(VersionId(version), (), None)) for version in row["versions"]]
+
+
+async def test_documents_are_indexed_beside_a_dataset_that_reads(cluster: str) -> None:
+    """By an actor that takes one CPU and gives it back; one that dies leaves what is left to another time."""
+    scope = Scope.of_worker(TenantId("t"), WorkspaceId("w"))
+    beside = IndexBeside(ReadSettings(reader_cpus=1), {"ocr.psm": 6}, Indexed)
+    versions = [VersionId(str(n)) for n in range(20)]
+    found = [one async for some in beside.index(scope, versions) for one in some]
+    assert [one.version for one in found] == versions
+    assert reserves(1)
+    with pytest.raises(Unavailable):
+        [one async for one in beside.index(scope, [VersionId("death")])]
+    await beside.close()
+    await beside.close()
+    found = [one async for some in beside.index(scope, versions[:1]) for one in some]
+    assert len(found) == 1
+    await beside.close()
+    assert reserves(0)
 
 
 class Full:

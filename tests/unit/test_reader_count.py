@@ -3,7 +3,7 @@
 import pytest
 
 from configs.sections import ReadSettings
-from pipelines.documents.ingest.backpressure import reader_count
+from pipelines.documents.ingest.backpressure import ClusterRoom, ReaderBounds, reader_bounds, reader_count
 
 
 def test_readers_grow_with_the_cluster() -> None:
@@ -23,6 +23,31 @@ def test_a_full_cluster_still_gets_one_that_waits(cpus: float) -> None:
 def test_gpus_bound_those_that_need_a_part_of_one() -> None:
     assert reader_count(64, 1.0, 0.9, 0.25) == 4
     assert reader_count(64, 0.0, 0.9, 0.25) == 1
+
+
+def room(nodes: int, free: float, most: float | None = None) -> ClusterRoom:
+    """Of nodes with 8 logical CPUs each, on a machine of 2 cores."""
+    there, there_most = {"CPU": 8.0 * nodes}, {} if most is None else {"CPU": most}
+    return ClusterRoom.of_ray({"CPU": free}, there, there_most, nodes, 2)
+
+
+def test_readers_follow_nodes_that_come_and_go() -> None:
+    """What is asked when the next batch begins; a machine alone keeps to its cores."""
+    assert reader_bounds(room(1, 8), 0.9) == ReaderBounds(2, 2)
+    assert reader_bounds(room(3, 20), 0.9) == ReaderBounds(21, 21)
+    assert reader_bounds(room(2, 12), 0.9) == ReaderBounds(12, 12)
+
+
+def test_readers_become_as_many_as_an_autoscaler_may_add_room_for() -> None:
+    assert reader_bounds(room(2, 12, most=64), 0.9) == ReaderBounds(12, 65)
+    assert reader_bounds(room(1, 4, most=64), 0.9).now == 3  # a head that may grow is no laptop
+    assert reader_bounds(room(2, 12, most=1e9), 0.9).most == 1000
+    assert reader_bounds(room(2, 12, most=8), 0.9) == ReaderBounds(12, 12)  # nodes above its own limit stay
+
+
+def test_readers_that_need_gpus_wait_for_nodes_that_have_some() -> None:
+    growing = ClusterRoom(64, 1, more_gpus=4)
+    assert reader_bounds(growing, 0.9, 0.5) == ReaderBounds(2, 10)
 
 
 def test_the_setting_takes_a_number_or_auto() -> None:

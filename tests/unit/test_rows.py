@@ -1,5 +1,6 @@
 """What crosses a Dataset comes back as it went in."""
 
+import pickle
 from dataclasses import replace
 from json import dumps, loads
 
@@ -26,6 +27,7 @@ from pipelines.documents.document import (
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, SurveyResult
+from pipelines.documents.store.page_codec import encode_words, page_to_json
 
 PAGE = Page(
     number=3,
@@ -71,6 +73,20 @@ def test_slices_and_pages_come_back() -> None:
         assert rows.to_read(through_arrow(rows.of_read(ReadPage(VersionId("v"), page)))) == ReadPage(
             VersionId("v"), page
         )
+
+
+def test_words_are_decoded_when_somebody_looks_and_are_as_good_as_a_tuple() -> None:
+    """Whatever passes through a worker untouched is stored as it came."""
+    sent = ReadPage(VersionId("v"), PAGE)
+    row = through_arrow(rows.of_read(sent))
+    words = rows.to_read(row).page.words
+    assert encode_words(words) is row["words"] and encode_words(PAGE.words) == row["words"]
+    assert words == PAGE.words and PAGE.words == words and hash(words) == hash(PAGE.words)
+    assert (words[0], words[:1], len(words), [*words]) == (PAGE.words[0], PAGE.words[:1], 1, [*PAGE.words])
+    assert words + PAGE.words == PAGE.words + words == PAGE.words * 2
+    assert words and not rows.to_read(rows.of_read(ReadPage(VersionId("v"), FAILED))).page.words
+    assert pickle.loads(pickle.dumps(rows.to_read(row).page)) == PAGE
+    assert page_to_json(rows.to_read(row).page) == page_to_json(PAGE)
 
 
 def test_a_caveat_says_how_grave_it_is_and_whether_it_is_of_the_whole_document() -> None:

@@ -1,5 +1,8 @@
 """Backpressure on bulk work: full memory, other work that leaves no CPU to it, and the number of readers that fit."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from cluster.basics.crowd import CrowdWatch
 from cluster.state.work.jobs import JobLane
 from cluster.state.work.wait_reasons import Wait, format_reason
@@ -10,6 +13,7 @@ ONE_FOR_DATASET = 1.0  # CPUs that Ray Data's own tasks need beside its actors
 MOST_OF_A_CORE = 0.5  # of the one reader that goes on where all others are behind
 SMALL_JOBS_A_CORE = 2  # so that each tenant's half of them fills the cores
 FEWEST_SMALL_JOBS, MOST_SMALL_JOBS = 2, 16  # one that is slow holds nobody up
+MOST_READERS = 1000
 SMALL_JOB_BYTES = 512 * 2**20  # a reader with its engines
 
 
@@ -59,3 +63,45 @@ def reader_count(
     if gpus_each:
         room = min(room, int(gpus / gpus_each))
     return max(1, room if cores is None else min(room, cores))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRoom:
+    """Logical CPUs and GPUs that nobody has reserved, and those that an autoscaler may add."""
+
+    cpus: float
+    gpus: float
+    more_cpus: float = 0.0
+    more_gpus: float = 0.0
+    cores: int | None = None  # of the machine where the cluster is that one alone
+
+    @classmethod
+    def of_ray(
+        cls,
+        free: Mapping[str, float],
+        there: Mapping[str, float],
+        most: Mapping[str, float],
+        nodes: int,
+        cores: int | None,
+    ) -> "ClusterRoom":
+        """From what Ray says is free, is there, and is there at most; of `nodes` that live, on a machine of `cores`."""
+        more = {name: max(0.0, most.get(name, 0.0) - there.get(name, 0.0)) for name in ("CPU", "GPU")}
+        # A cluster of this machine alone has more logical CPUs than cores, one that was joined has what it says.
+        alone = nodes == 1 and not any(more.values())
+        return cls(free.get("CPU", 0.0), free.get("GPU", 0.0), more["CPU"], more["GPU"], cores if alone else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderBounds:
+    """Readers that begin now, and how many they may become while a batch is read."""
+
+    now: int
+    most: int
+
+
+def reader_bounds(room: ClusterRoom, cpus_each: float, gpus_each: float = 0.0) -> ReaderBounds:
+    """Readers that fit now, and that fit once an autoscaler has added all that it may."""
+    now = reader_count(room.cpus, room.gpus, cpus_each, gpus_each, cores=room.cores)
+    cpus, gpus = room.cpus + room.more_cpus, room.gpus + room.more_gpus
+    most = reader_count(cpus, gpus, cpus_each, gpus_each, cores=room.cores)
+    return ReaderBounds(min(now, MOST_READERS), min(most, MOST_READERS))

@@ -1,14 +1,16 @@
 """One turn of a job: survey some files, read some pages, index what is complete; the ledger says what is left."""
 
 import asyncio
+import logging
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from cluster.basics.crowd import CrowdWatch
-from cluster.basics.errors import DiskFull, Invalid, Stalled, Transient, Unavailable
+from cluster.basics.errors import Invalid, Stalled, Transient, Unavailable
 from cluster.state.work.jobs import (
     ClaimedJob,
     JobLane,
@@ -32,26 +34,31 @@ from pipelines.documents.index.generations import (
 )
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.ingest.arrivals import ArrivalIntake, readings_by_base
+from pipelines.documents.ingest.attempts import count_attempts
 from pipelines.documents.ingest.job_cost import JobCosts, TooSlow, refuse_slow
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
-from pipelines.documents.ingest.outcome import JobReporter, index_settled, outcome_of_page, with_file_caveats
-from pipelines.documents.ingest.slices import ReadPage, cut_slices
-from pipelines.documents.ingest.stages import BatchResult, JobStages
-from pipelines.documents.ingest.suspects import given_up_page, most_deaths, suspects_apart
+from pipelines.documents.ingest.outcome import JobReporter, index_settled
+from pipelines.documents.ingest.page_batches import BATCH_SECONDS, BATCH_SECONDS_HERE, PageBatches
+from pipelines.documents.ingest.stages import BatchResult, IndexStage, JobStages, VersionIndexing
+from pipelines.documents.ingest.suspects import most_deaths, suspects_apart
 from pipelines.documents.ingest.sync_turn import SyncTurn
 from pipelines.documents.ingest.vision_step import VisionStep
-from pipelines.documents.store.blobs import BlobStore, Location
-from pipelines.documents.store.document_writes import DocumentStore, FileArrival, StoredPage
+from pipelines.documents.store.blobs import BlobStore
+from pipelines.documents.store.document_writes import DocumentStore, FileArrival
 from pipelines.documents.store.page_codec import failure_to_json
-from pipelines.documents.store.reading_options import ReadingOptions, ReextractionRequest
+from pipelines.documents.store.reading_options import ReextractionRequest
 from pipelines.documents.sync.source_sync import SourceSync
+
+log = logging.getLogger(__name__)
 
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
 VERSIONS_A_TURN = 64
+VERSIONS_HERE = 8  # beside readers: who stops does not wait for more of them
 HELD_SECONDS = 1800.0  # after a stall; then the cluster is tried again
-REFUND_SECONDS = 1.0  # between two looks whether Postgres can write again
-SLICE_PAGES = 4  # read again after a kill: at most this many times the number of readers
+READERS_INDEXED_HERE = 8  # more bring pages so quickly that cutting them would hold up what writes them
+TELL_SECONDS = 5.0  # between two events of progress
+INDEX_SECONDS, INDEX_PAUSE = 1.0, 10.0  # between two looks for documents that are read; times what a look costs
 
 
 class IngestionRunner:
@@ -77,6 +84,8 @@ class IngestionRunner:
         held: JobStages | None = None,
         crowd: CrowdWatch | None = None,
         costs: JobCosts | None = None,
+        readers: Callable[[], int] | None = None,
+        beside: IndexStage | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Collaborators are injected.
@@ -92,13 +101,18 @@ class IngestionRunner:
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
             costs: what is left of a job; without it none moves to the bulk lane.
+            readers: how many processes read a bulk job's pages now; without it batches are small, each page written
+                as it comes. May block.
+            beside: indexes while more of them read than this process can index the pages of; without it that is here.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._chunk, self._exact_scope = read, chunk, exact_scope
+        self._pages, self._readers = PageBatches(jobs, store, blobs, read, vision, clock), readers
+        self._beside = beside
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
         self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph), graph
-        self._vision, self._sync = vision, sync
+        self._sync = sync
         self._verdicts = JobReporter(jobs, store)
         self._held, self._crowd, self._costs, self._clock = held, crowd, costs, clock
         self._held_until, self._holds, self._stays = -math.inf, False, False
@@ -136,7 +150,8 @@ class IngestionRunner:
             units += await self._survey_files(job, payload, stopped)
             if self._costs and (why := await self._costs.why_bulk(job)):
                 return await self._move(job.lease, JobLane.BULK, why, units)
-            units += await self._read_pages(job, stopped, ended)
+            index = partial(self._index_versions, job.lease, target, building, stopped)
+            units += await self._read_and_index(job, index, stopped, ended)
         except Stalled:
             self._held_until = self._clock() + HELD_SECONDS
             raise
@@ -226,108 +241,89 @@ class IngestionRunner:
         if failure is not None and failure.reason is FailureReason.CHANGED and "source" in job.payload and self._sync:
             await self._sync.require_source(job)
 
-    async def _read_pages(self, job: ClaimedJob, stopped: Callable[[], bool], ended: Callable[[], bool]) -> int:
-        lease = job.lease
-        most = min(self._read.batch_pages, self._read.small_pages) if self._holds else self._read.batch_pages
-        pending = await self._jobs.pending(lease, READ, most)
-        worn_out = [u for u in pending if u.attempts >= most_deaths(self._read)]
-        done = await self._write_pages(lease, [given_up_page(u) for u in worn_out], {u.key: u for u in worn_out})
-        units = {u.key: u for u in suspects_apart(pending, self._read)}
-        if not units or stopped():
-            return done
-        async with self._count_attempts(lease, READ, list(units.values())) as untouched:
-            done += await self._read_units(job, units, untouched, stopped, ended)
-        return done
-
-    async def _read_units(
+    async def _read_and_index(
         self,
         job: ClaimedJob,
-        units: Mapping[str, WorkUnit],
-        untouched: set[str],
+        index: Callable[[VersionIndexing, int], Awaitable[int]],
         stopped: Callable[[], bool],
         ended: Callable[[], bool],
     ) -> int:
-        done, lease = 0, job.lease
-        locations = {str(u.payload["location"]) for u in units.values()}
-        paths = {location: self._blobs.reference(Location(location)) for location in locations}
-        slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
-        async for pages in self._choose_stages(len(units)).read(slices):
-            for page in pages:
-                await self._look_at_failure(job, page.page.failure)
-            seen = pages if self._vision is None else await self._vision.improve(lease, pages, units, paths, ended)
-            done += await self._write_pages(lease, seen, units)
-            untouched.difference_update(page.key for page in seen)
-            if stopped():
-                break
-        return done
+        """Read a batch; in bulk, documents that are complete are indexed meanwhile."""
+        most, readers = self._read.batch_pages, None
+        if self._readers is not None and not (self._stays or self._holds):
+            readers = await asyncio.to_thread(self._readers)
+            seconds = BATCH_SECONDS if self._crowd is None else BATCH_SECONDS_HERE
+            most = self._pages.size(job.lease.job, readers, seconds)
+        elif self._holds:
+            most = min(most, self._read.small_pages)
+        look = partial(self._look_at_failure, job)
+        reading = self._pages.run(job, most, self._choose_stages, look, stopped, ended, readers)
+        return await (reading if self._stays or self._holds else self._index_beside(job, readers, reading, index))
 
-    @asynccontextmanager
-    async def _count_attempts(self, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> AsyncIterator[set[str]]:
-        """Count an attempt before the work; whoever stops in good order gives back what was not touched."""
-        await self._jobs.begin(lease, stage, units)
-        untouched = {unit.key for unit in units}
+    async def _index_beside(
+        self,
+        job: ClaimedJob,
+        readers: int | None,
+        reading: Coroutine[Any, Any, int],
+        index: Callable[[VersionIndexing, int], Awaitable[int]],
+    ) -> int:
+        """Index documents as their last page is written, while others are read; what this returns is of both.
+
+        Where the embedder is away, or readers use another generation by now, the pages are read all the same: what is
+        indexed after them finds out.
+        """
+        beside = self._beside if readers is not None and readers > READERS_INDEXED_HERE else None
+        stage, most = (self._here.index, VERSIONS_HERE) if beside is None else (beside.index, VERSIONS_A_TURN)
+        task, done, pause, told = asyncio.create_task(reading), 0, INDEX_SECONDS, self._clock()
         try:
-            yield untouched
-        except (Transient, TooSlow):
-            await self._refund(lease, stage, sorted(untouched))
-            raise
-        await self._jobs.refund(lease, stage, sorted(untouched))
-
-    async def _refund(self, lease: JobLease, stage: str, keys: Sequence[str]) -> None:
-        """Also once Postgres has room again: a disk that was full has cost no page an attempt."""
-        while True:
-            try:
-                await self._jobs.refund(lease, stage, keys)
-                return
-            except DiskFull:
-                await asyncio.sleep(REFUND_SECONDS)
-
-    async def _write_pages(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
-        """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
-        if not (final := [with_file_caveats(p, units[p.key]) for p in pages if not self._may_pass(p, units[p.key])]):
-            return 0
-        settled = [
-            UnitOutcome(p.key, UnitStatus.FAILED, failure_to_json(p.page.failure))
-            if p.page.failure is not None
-            else UnitOutcome(p.key, UnitStatus.DONE, outcome=outcome_of_page(p.page.caveats))
-            for p in final
-        ]
-        stored: dict[str, list[StoredPage]] = {}
-        for page in final:
-            unit = units[page.key]
-            options = ReadingOptions.from_json(unit.payload.get("reading"))
-            stored.setdefault(unit.fingerprint, []).append(StoredPage(page.version, page.page, options))
-        async with self._jobs.writing(lease) as tx:
-            for reading, some in stored.items():
-                await self._store.put_pages(tx, lease.scope, some, reading)
-            await self._jobs.settle(tx, lease, READ, settled)
-        return len(final)
-
-    def _may_pass(self, page: ReadPage, unit: WorkUnit) -> bool:
-        failure = page.page.failure
-        return bool(failure and failure.retryable and unit.attempts + 1 < self._read.max_attempts)
+            while not (await asyncio.wait({task}, timeout=pause))[0]:
+                began = self._clock()
+                try:
+                    found = await index(stage, most)
+                except Transient as error:
+                    log.warning("job %s reads on: %s", job.lease.job, error)
+                    break
+                done += found
+                pause = 0 if found else max(INDEX_SECONDS, INDEX_PAUSE * (self._clock() - began))
+                if self._clock() - told > TELL_SECONDS:
+                    await self._verdicts.tell(job.lease)
+                    told = self._clock()
+            return done + await task
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+            if beside is not None:
+                await beside.close()
 
     async def _index_versions(
-        self, lease: JobLease, target: WriteTarget, building: bool, stopped: Callable[[], bool]
+        self,
+        lease: JobLease,
+        target: WriteTarget,
+        building: bool,
+        stopped: Callable[[], bool],
+        stage: VersionIndexing | None = None,
+        most: int = VERSIONS_A_TURN,
     ) -> int:
-        pending = await self._jobs.pending(lease, INDEX, VERSIONS_A_TURN, after=READ)
+        """Index the next versions that are read, in a stage, or in the one for so many."""
+        pending = await self._jobs.pending(lease, INDEX, most, after=READ)
         done = await self._give_up_index(lease, [u for u in pending if u.attempts >= most_deaths(self._read)])
         left, held = await self._hold_back(lease, pending)
         done, units = done + held, suspects_apart(left, self._read)
         if not units or stopped():
             return done
-        async with self._count_attempts(lease, INDEX, units) as untouched:
+        async with count_attempts(self._jobs, lease, INDEX, units) as attempts:
             begun = readings_by_base(units)
             same = await self._store.revisions.same(lease.scope, lease.job, begun)
             keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
             without = 0
-            async for indexed in self._choose_stages(len(units)).index(lease.scope, list(keys)):
+            index = stage or self._choose_stages(len(units)).index
+            async for indexed in index(lease.scope, list(keys)):
                 for one in indexed:
                     done += await self._write_index(lease, one, target, building, keys[one.version], begun)
                     if one.vectors is None:
                         without += 1
                     else:
-                        untouched.discard(keys[one.version])
+                        attempts.untouched.discard(keys[one.version])
                 if stopped():
                     break
             if without:  # they are found by their words, and done again with vectors

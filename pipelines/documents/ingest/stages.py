@@ -1,10 +1,12 @@
 """Stages of a job over files, pages and versions: the port, and the implementation in this process."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.scope import Scope
@@ -15,6 +17,7 @@ from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import SHARED_FILES, FileAccess, FileReader, PageSlice, ReadPage, read_slice
 
 Item = TypeVar("Item")
+VersionIndexing = Callable[[Scope, Sequence[VersionId]], AsyncIterator[list[IndexedVersion]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,16 @@ class JobStages(Protocol):
         """Split and embed the stored pages of versions."""
 
 
+class IndexStage(Protocol):
+    """Port to what indexes documents while a Dataset reads others."""
+
+    def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        """As in JobStages."""
+
+    async def close(self) -> None:
+        """At the end of a batch."""
+
+
 class HereStages:
     """Small inputs: the stage functions in this process, with a warm reader and no Dataset."""
 
@@ -125,13 +138,58 @@ async def in_thread(items: Iterable[Item]) -> AsyncIterator[Item]:
     """
     iterator: Iterator[Item] = iter(items)
     end = object()
+    step: asyncio.Future[Any] | None = None
     try:
-        while (item := await asyncio.to_thread(next, iterator, end)) is not end:
-            yield item  # type: ignore[misc]
+        while True:
+            step = asyncio.ensure_future(asyncio.to_thread(next, iterator, end))
+            if (item := await asyncio.shield(step)) is end:
+                return
+            yield item
     except OSError as error:
         if not means_full(error):
             raise
         raise full_at() from error
     finally:
+        if step is not None and not step.done():  # who is cancelled waits: a generator at work cannot be closed
+            await asyncio.wait({step})
         if close := getattr(iterator, "close", None):
             await asyncio.to_thread(close)
+
+
+async def gather_ahead(lists: AsyncGenerator[list[Item]], most: int) -> AsyncGenerator[list[Item]]:
+    """Take lists while the reader of this is busy, and hand out together what has come since.
+
+    At most so many items wait, or one list. What came before an error is handed out before it is raised.
+    """
+    waiting: deque[list[Item]] = deque()
+    changed = asyncio.Condition()
+
+    async def pull() -> None:
+        async with aclosing(lists):
+            async for one in lists:
+                async with changed:
+                    await changed.wait_for(lambda: not waiting or sum(map(len, waiting)) + len(one) <= most)  # noqa: B023
+                    waiting.append(one)
+                    changed.notify_all()
+
+    async def tell_end(pulling: "asyncio.Task[None]") -> None:
+        await asyncio.wait({pulling})
+        async with changed:
+            changed.notify_all()
+
+    pulling = asyncio.create_task(pull())
+    ending = asyncio.create_task(tell_end(pulling))
+    try:
+        while True:
+            async with changed:
+                await changed.wait_for(lambda: bool(waiting) or pulling.done())
+                items, over = [item for one in waiting for item in one], not waiting
+                waiting.clear()
+                changed.notify_all()
+            if over:
+                pulling.result()  # raises what has ended it
+                return
+            yield items
+    finally:
+        pulling.cancel()
+        await asyncio.wait({pulling, ending})

@@ -20,7 +20,7 @@ from pipelines.documents.store.encoding import code_of
 from pipelines.documents.store.kept_corrections import put_corrections
 from pipelines.documents.store.members import WITHIN, MemberDocuments, TreeUsage
 from pipelines.documents.store.ocr_languages import OcrLanguages
-from pipelines.documents.store.page_codec import failure_to_json, page_from_json, page_to_json
+from pipelines.documents.store.page_codec import encode_words, failure_to_json, page_from_json, page_head_to_json
 from pipelines.documents.store.page_quota import refuse_beyond
 from pipelines.documents.store.reading_options import AS_SET, ReadingOptions
 from pipelines.documents.store.revisions import VersionRevisions
@@ -203,7 +203,7 @@ class DocumentStore:
         corrected = await put_corrections(tx, scope, [(one.version, one.page) for one in pages])
         action: Action = "none" if self._policy is None else await self._policy(tx, scope)
         marked = await asyncio.to_thread(_mark_pages, corrected, action)
-        rows = [(version, page_to_json(page)) for version, page, _ in marked]
+        rows = [(version, page_head_to_json(page)) for version, page, _ in marked]
         await tx.run(self._sql["reread"], **scope.keys, versions=versions)
         await tx.run(self._sql["count_reads"], workspace=scope.workspace, versions=versions)
         await tx.run(
@@ -217,7 +217,8 @@ class DocumentStore:
             readings=[Jsonb(options) if options else None for options in told],
             finds=[None if finds is None else Jsonb(finds) for *_, finds in marked],
             **{f"{name}s": [row[name] for _, row in rows] for name in ("number", "text", "engine", "confidence")},
-            **{name: [Jsonb(row[name]) for _, row in rows] for name in ("words", "attempts", "caveats")},
+            words=[Jsonb(page.words, encode_words) for _, page, _ in marked],
+            **{name: [Jsonb(row[name]) for _, row in rows] for name in ("attempts", "caveats")},
         )
 
     async def ocr_languages(self, scope: Scope) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
 """Pages and chunks as JSON values: the one form they have in Postgres, in Arrow rows and over HTTP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import cached_property
+from json import dumps, loads
+from typing import Any, cast, overload
 
 from pipelines.documents.document import (
     Box,
@@ -23,6 +25,66 @@ from pipelines.documents.document import (
 )
 
 Json = Any
+
+
+class EncodedWords(Sequence[Word]):
+    """Words of a page as they travel and are stored; they are decoded once somebody looks at one of them.
+
+    Most pages pass through a worker as they are, and their words are most of what would be decoded, and encoded again.
+
+    Attributes:
+        encoded: JSON as words_to_json gives it.
+    """
+
+    def __init__(self, encoded: str) -> None:
+        self.encoded = encoded
+
+    @cached_property
+    def _words(self) -> tuple[Word, ...]:
+        return words_from_json(loads(self.encoded))
+
+    @overload
+    def __getitem__(self, index: int) -> Word: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Word, ...]: ...
+    def __getitem__(self, index: int | slice) -> Word | tuple[Word, ...]:
+        return self._words[index]
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __bool__(self) -> bool:
+        return self.encoded != "[]"
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self._words)
+
+    def __add__(self, others: tuple[Word, ...]) -> tuple[Word, ...]:
+        return self._words + tuple(others)
+
+    def __radd__(self, others: tuple[Word, ...]) -> tuple[Word, ...]:
+        return tuple(others) + self._words
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, EncodedWords):
+            return self.encoded == other.encoded or self._words == other._words
+        return self._words == other
+
+    def __hash__(self) -> int:
+        return hash(self._words)
+
+    def __repr__(self) -> str:
+        return repr(self._words)
+
+
+def encode_words(words: Sequence[Word]) -> str:
+    """JSON text of words as they are stored."""
+    return words.encoded if isinstance(words, EncodedWords) else dumps(_storable_words(words))
+
+
+def decode_words(encoded: str) -> tuple[Word, ...]:
+    """The inverse, up to four decimals, once somebody looks; what it gives is as good as a tuple."""
+    return cast(tuple[Word, ...], EncodedWords(encoded))
 
 
 def words_to_json(words: Sequence[Word]) -> list[Json]:
@@ -78,10 +140,18 @@ def placed_to_json(caveats: Sequence[PlacedCaveat]) -> list[dict[str, Json]]:
 
 def page_to_json(page: Page) -> dict[str, Json]:
     """A page as it is stored."""
+    return page_head_to_json(page) | {"words": _storable_words(page.words)}
+
+
+def _storable_words(words: Sequence[Word]) -> list[Json]:
+    return [[s, _storable_string(t), *rest] for s, t, *rest in words_to_json(words)]
+
+
+def page_head_to_json(page: Page) -> dict[str, Json]:
+    """A page as it is stored, without its words."""
     plain = {name: getattr(page, name) for name in ("number", "engine", "confidence", "ms")}
     return plain | {
         "text": _storable_string(page.text),
-        "words": [[s, _storable_string(t), *rest] for s, t, *rest in words_to_json(page.words)],
         "attempts": [asdict(one) | {"confidence": round(one.confidence, 4)} for one in page.attempts],
         "failure": failure_to_json(page.failure),
         "caveats": caveats_to_json(page.caveats),
@@ -90,8 +160,13 @@ def page_to_json(page: Page) -> dict[str, Json]:
 
 def page_from_json(row: Mapping[str, Json]) -> Page:
     """The inverse."""
+    return page_of_head(row, words_from_json(row["words"]))
+
+
+def page_of_head(row: Mapping[str, Json], words: tuple[Word, ...]) -> Page:
+    """A page without its words, and the words."""
     attempts = tuple(EngineAttempt(**attempt) for attempt in row["attempts"])
-    made: dict[str, Any] = {"words": words_from_json(row["words"]), "attempts": attempts}
+    made: dict[str, Any] = {"words": words, "attempts": attempts}
     made |= {"failure": failure_from_json(row["failure"]), "caveats": caveats_from_json(row["caveats"])}
     return Page(**{**row, **made})
 

@@ -1,0 +1,151 @@
+"""Large batches: indexed while others are read, written together, and a death among them accuses few pages."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from cluster.basics.errors import Unavailable
+from cluster.basics.scope import Scope
+from pipelines.documents.document import VersionId
+from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.ingest.job_plan import READ
+from pipelines.documents.ingest.page_batches import MOST_PAGES, PageBatches
+from pipelines.documents.ingest.slices import PageSlice, ReadPage
+from pipelines.documents.ingest.stages import HereStages
+from tests.fakes.ledger import AwayEmbedder, Bench
+from tests.fakes.reading import WorkerKilled
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "scans"
+    root.mkdir()
+    for name in "abc":
+        text = "\f".join(f"Document {name}, page {n}. It tells of the {name * 5} matter." for n in range(1, 21))
+        (root / f"{name}.txt").write_text(text)
+    return root
+
+
+class OverlapStages:
+    """Holds the last document's pages back until the first one is indexed, or its embedder was asked in vain."""
+
+    def __init__(self, here: HereStages) -> None:
+        self.survey, self._here, self._asked = here.survey, here, asyncio.Event()
+
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
+        last = slices[-1].version
+        async for pages in self._here.read([one for one in slices if one.version != last]):
+            yield pages
+        async with asyncio.timeout(20):
+            await self._asked.wait()
+        async for pages in self._here.read([one for one in slices if one.version == last]):
+            yield pages
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        async for indexed in self._here.index(scope, versions):
+            yield indexed
+            self._asked.set()
+
+
+async def test_documents_are_indexed_while_others_are_read(ledger: Bench, scope: Scope, folder: Path) -> None:
+    ledger.stages, ledger.readers = OverlapStages(ledger.here()), lambda: 2
+    job = await ledger.scan(scope, folder)
+    shown = await ledger.desk.show(scope, job)
+    assert shown["state"] == "completed"
+    assert shown["progress"][READ]["done"] == 60
+
+
+class Beside:
+    """Indexes in place of what the runner has, and counts."""
+
+    def __init__(self, stages: OverlapStages) -> None:
+        self._stages, self.indexed, self.closed = stages, 0, 0
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        async for indexed in self._stages.index(scope, versions):
+            self.indexed += len(indexed)
+            yield indexed
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize(("readers", "indexed"), [(8, 0), (9, 2)])
+async def test_what_many_readers_bring_is_indexed_by_another_process(
+    ledger: Bench, scope: Scope, folder: Path, readers: int, indexed: int
+) -> None:
+    """The last document ends with its batch, and is indexed after it as any."""
+    stages = OverlapStages(ledger.here())
+    beside = Beside(stages)
+    ledger.stages, ledger.readers, ledger.beside = stages, lambda: readers, beside
+    shown = await ledger.desk.show(scope, await ledger.scan(scope, folder))
+    assert shown["state"] == "completed"
+    assert (beside.indexed, beside.closed > 0) == (indexed, indexed > 0)
+
+
+async def test_pages_are_read_on_while_the_embedder_is_away(ledger: Bench, scope: Scope, folder: Path) -> None:
+    """What is found by its words meanwhile is embedded later; the job says so after its batch."""
+    ledger.embedder = AwayEmbedder()
+    ledger.stages, ledger.readers = OverlapStages(ledger.here()), lambda: 2
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    job = await ledger.claim()
+    with pytest.raises(Unavailable, match="embedder"):
+        await ledger.runner().turn(job, await ledger.recipe(), lambda: False)
+    assert not await ledger.jobs.pending(job.lease, READ, 100)
+
+
+async def test_a_death_among_many_pages_accuses_those_that_were_in_line(
+    ledger: Bench, scope: Scope, folder: Path
+) -> None:
+    """Of sixty pages of a batch sixteen are in line for one reader; nothing is lost, and nothing written twice."""
+    ledger.read = ledger.read.model_copy(update={"batch_pages": 4})
+    ledger.readers = lambda: 1
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    ledger.reader.die_before = lambda name, number: (name, number) == ("b.txt", 6)
+    job = await ledger.claim(lease=0.05)
+    with pytest.raises(WorkerKilled):
+        await ledger.runner().turn(job, await ledger.recipe(), lambda: False)
+    left = "select attempts from units where stage = 'read' and status = 'pending'"
+    accused = [row["attempts"] for row in await ledger.rows(scope, left)]
+    assert 0 < sum(accused) <= 16 and max(accused) == 1
+    ledger.reader.die_before = lambda name, number: False
+    await asyncio.sleep(0.1)
+    await ledger.run(owner="worker-2")
+    assert max(ledger.reader.readings.values()) == 1  # what was read before the death is written
+    (row,) = await ledger.rows(scope, "select count(*) as n, count(distinct id) as ids, max(revision) as r from pages")
+    assert (row["n"], row["ids"]) == (60, 60)
+
+
+async def test_whoever_stops_gives_back_what_was_in_line(ledger: Bench, scope: Scope, folder: Path) -> None:
+    ledger.read = ledger.read.model_copy(update={"batch_pages": 4})
+    ledger.readers = lambda: 1
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    job = await ledger.claim()
+    stopped = lambda: sum(ledger.reader.readings.values()) >= 10  # noqa: E731
+    assert not (await ledger.runner().turn(job, await ledger.recipe(), stopped)).ended
+    counts = await ledger.rows(scope, "select status, max(attempts) as most from units where stage = 'read' group by 1")
+    assert {row["status"]: row["most"] for row in counts} == {"done": 1, "pending": 0}
+
+
+async def test_a_batch_is_as_long_as_its_job_is_quick(ledger: Bench, scope: Scope, folder: Path) -> None:
+    """Unknown, a hundred pages a reader; then by the pace of this job, and never of another."""
+    ledger.read = ledger.read.model_copy(update={"batch_pages": 10})
+    times = iter((100.0, 104.0))
+    batches = PageBatches(ledger.jobs, ledger.store, ledger.blobs, ledger.read, None, lambda: next(times))
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    ledger.readers, stages = (lambda: 1), ledger.here()
+    job = await ledger.claim()
+    await ledger.runner().turn(job, await ledger.recipe(), lambda: bool(ledger.reader.told))  # surveyed, nothing read
+
+    async def look(failure: object) -> None:
+        assert failure is None
+
+    own = job.lease.job
+    assert batches.size(own, 3, 180) == 300
+    assert await batches.run(job, 20, lambda pages: stages, look, bool, bool, 1) == 20
+    assert batches.size(own, 3, 180) == 20 / 4 * 180
+    assert batches.size(own, 3, 1) == 10
+    assert batches.size(type(own)("another"), 3, 180) == 300
+    assert batches.size(type(own)("another"), 1000, 180) == MOST_PAGES
