@@ -124,6 +124,8 @@ async def test_a_folder_is_kept_by_where_it_leads_and_followed_no_further(tmp_pa
     behind = SourceGround(tmp_path / "link", ground.check_endpoint)
     for path in ("papers", str(tmp_path / "link" / "papers"), str(base / "papers")):
         assert KIND.watch_root({"path": path}, behind) == base / "papers", "the base itself may be a link"
+    detour = SourceGround(base / ".." / "link", ground.check_endpoint)
+    assert KIND.watch_root({"path": "papers"}, detour) == base / "papers", "however the base is written"
     pinned = KIND.pin({"path": "way"}, ground)
     assert pinned == {"path": str(base / "papers")}
     with pytest.raises(SourceInvalid):
