@@ -177,6 +177,15 @@ async def test_one_connection_serves_twenty_calls(provider: Provider, streams: b
     assert {headers["accept-encoding"] for _, headers in server.asked} == {"identity"}
 
 
+@BOTH
+async def test_a_stream_that_proxies_are_told_not_to_pack_is_read(provider: Provider) -> None:
+    frames, headers = stream_frames(provider, Say("Hello there")), {**EVENTS, "Content-Encoding": "none"}
+    with flooding(Flood(lambda: iter(frames), headers)) as server:
+        async with model_client() as client:
+            reply = (await hear(connection(server.url, provider), client))[-1]
+            assert isinstance(reply, ModelReply) and reply.content == "Hello there"
+
+
 async def test_connections_that_are_stored_are_bounded_and_used_again_too() -> None:
     say = Say("Hello there")
     with flooding({"/v1/chat/completions": text(json.dumps(openai_body(say, {}))), "*": bomb("gzip")}) as server:
