@@ -14,6 +14,8 @@ import pytest
 
 from cluster.basics.bounded_answers import ANSWER_BYTES, AnswerBounds, AnswerRefused
 from cluster.basics.errors import AosError, Unavailable
+from cluster.models.chat.anthropic_chat import AnthropicChat
+from cluster.models.chat.client import OpenAiChat
 from cluster.models.chat.factory import open_model
 from cluster.models.connections.egress import EgressPolicy, model_client, model_clients
 from cluster.models.connections.endpoint_connection import ConnectionId, ModelConnection, Provider
@@ -42,6 +44,7 @@ BOTH = pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.ANTHROPIC]
 ASK = ChatRequest((ModelMessage("user", "hi"),))
 SMALL = AnswerBounds(answer=1 << 18, event=1 << 16)
 SECRET = b"a-secret-of-the-body "
+DIALECTS = (OpenAiChat, AnthropicChat)  # loaded before any clock runs: a library takes ten seconds on busy cores
 MOST_MEMORY = 128 << 20  # of any test here; each bomb holds twice as much
 
 
