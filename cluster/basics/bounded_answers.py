@@ -16,6 +16,8 @@ ANSWER_BYTES: Final = 32 * 2**20
 EVENT_BYTES: Final = 8 * 2**20
 
 _PLAIN: Final = {"Accept-Encoding": "identity"}
+# Nothing is packed by these: `none` keeps proxies from packing a stream; a charset is a mistake that nobody notices.
+_UNPACKED: Final = frozenset({"", "identity", "none", "utf-8", "utf8"})
 # What ends an event for every reader: a lone CR ends lines too, and libraries differ in what they make of it.
 _EVENT_ENDS: Final = (b"\n\n", b"\r\n\r\n")
 
@@ -102,7 +104,7 @@ def send_bounded(
 
 def _check_plain(headers: Mapping[str, str], who: str) -> None:
     packing = headers.get("content-encoding", "").strip().lower()
-    if packing not in ("", "identity"):
+    if packing not in _UNPACKED:
         raise AnswerRefused(f"{who} answers packed ({packing[:40]!r}), although nobody asked for that")
 
 

@@ -116,6 +116,28 @@ async def test_a_registered_folder_that_becomes_a_link_is_read_no_more_until_it_
     assert await sources.sync(source) == {"listed": 3, "unchanged": 3}
 
 
+@pytest.mark.parametrize("left", ["archive", "../../outside", "../other"])
+async def test_a_folder_that_moved_and_left_a_link_behind_is_where_it_went(
+    sources: SyncBench, ledger: Bench, base: Path, left: str
+) -> None:
+    """As people do who keep old paths alive: nothing is read again, and what was read is found at the new place."""
+    (base / "other").mkdir()
+    source = await sources.add("folder", {"path": "papers"})
+    await sources.sync(source)
+    (base / "papers" / "in").rename(base / "papers" / "archive")
+    (base / "papers" / "in").symlink_to(left)
+    assert await sources.sync(source) == {"listed": 3, "moved": 1, "unchanged": 2}
+    (place,) = await ledger.rows(
+        sources.scope,
+        "select v.location from document_versions v join documents d on d.id = v.document_id"
+        " where d.filename = 'a.txt'",
+    )
+    assert place["location"] == f"file:{base}/papers/archive/a.txt"
+    with ledger.blobs.open_reference(place["location"]) as file:
+        assert file.read_text() == "Paper of the ferry."
+    assert await sources.sync(source) == {"listed": 3, "unchanged": 3}
+
+
 async def test_a_scan_whose_folder_is_swapped_before_it_is_listed_reads_nothing(
     sources: SyncBench, ledger: Bench, base: Path
 ) -> None:

@@ -99,8 +99,15 @@ async def test_what_stays_in_place_is_named_by_a_path_without_links(tmp_path: Pa
         source.local_path(items["link.txt"])
     (root / "a").rename(root / "was")
     (root / "a").symlink_to(outside)
-    with pytest.raises(ItemGone, match="leads out"):
-        source.local_path(items["a/x.txt"])
+    assert source.local_path(items["a/x.txt"]) == root / "a" / "x.txt", "as it was listed: no reader follows a link"
+    os.utime(root / "b" / "x.txt", ns=(-5, -5))
+    (root / "a").unlink()
+    (root / "a").symlink_to("b")
+    early = await by_path(root)
+    assert early["a/x.txt"].version.startswith("-5-5-") and source.local_path(early["a/x.txt"]) == root / "b" / "x.txt"
+    (root / "a").unlink()
+    early = await by_path(root)
+    assert early["b/x.txt"].version == "-5-5" and source.local_path(early["b/x.txt"]) == root / "b" / "x.txt"
 
 
 async def test_a_folder_is_kept_by_where_it_leads_and_followed_no_further(tmp_path: Path) -> None:
@@ -117,6 +124,8 @@ async def test_a_folder_is_kept_by_where_it_leads_and_followed_no_further(tmp_pa
     behind = SourceGround(tmp_path / "link", ground.check_endpoint)
     for path in ("papers", str(tmp_path / "link" / "papers"), str(base / "papers")):
         assert KIND.watch_root({"path": path}, behind) == base / "papers", "the base itself may be a link"
+    detour = SourceGround(base / ".." / "link", ground.check_endpoint)
+    assert KIND.watch_root({"path": "papers"}, detour) == base / "papers", "however the base is written"
     pinned = KIND.pin({"path": "way"}, ground)
     assert pinned == {"path": str(base / "papers")}
     with pytest.raises(SourceInvalid):

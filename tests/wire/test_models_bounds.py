@@ -14,6 +14,8 @@ import pytest
 
 from cluster.basics.bounded_answers import ANSWER_BYTES, AnswerBounds, AnswerRefused
 from cluster.basics.errors import AosError, Unavailable
+from cluster.models.chat.anthropic_chat import AnthropicChat
+from cluster.models.chat.client import OpenAiChat
 from cluster.models.chat.factory import open_model
 from cluster.models.connections.egress import EgressPolicy, model_client, model_clients
 from cluster.models.connections.endpoint_connection import ConnectionId, ModelConnection, Provider
@@ -42,6 +44,7 @@ BOTH = pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.ANTHROPIC]
 ASK = ChatRequest((ModelMessage("user", "hi"),))
 SMALL = AnswerBounds(answer=1 << 18, event=1 << 16)
 SECRET = b"a-secret-of-the-body "
+DIALECTS = (OpenAiChat, AnthropicChat)  # loaded before any clock runs: a library takes ten seconds on busy cores
 MOST_MEMORY = 128 << 20  # of any test here; each bomb holds twice as much
 
 
@@ -175,6 +178,15 @@ async def test_one_connection_serves_twenty_calls(provider: Provider, streams: b
                 assert isinstance(reply, ModelReply) and reply.content == "Hello there"
     assert (len(server.asked), server.connections) == (20, 1)
     assert {headers["accept-encoding"] for _, headers in server.asked} == {"identity"}
+
+
+@BOTH
+async def test_a_stream_that_proxies_are_told_not_to_pack_is_read(provider: Provider) -> None:
+    frames, headers = stream_frames(provider, Say("Hello there")), {**EVENTS, "Content-Encoding": "none"}
+    with flooding(Flood(lambda: iter(frames), headers)) as server:
+        async with model_client() as client:
+            reply = (await hear(connection(server.url, provider), client))[-1]
+            assert isinstance(reply, ModelReply) and reply.content == "Hello there"
 
 
 async def test_connections_that_are_stored_are_bounded_and_used_again_too() -> None:

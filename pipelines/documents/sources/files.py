@@ -121,8 +121,8 @@ def unlinked_path(base: Path, path: str) -> Path | None:
     `path` is as in `confine_path`. Raises Forbidden: it leads out of `base`; OSError, RuntimeError: links in a circle.
     """
     resolved, root = confine_path(base, path), base.resolve()
-    written = Path(os.path.normpath(base / path))
-    for start in (base.absolute(), root):
+    named, written = (Path(os.path.normpath(one.absolute())) for one in (base, base / path))
+    for start in (named, root):
         if written.is_relative_to(start) and root / written.relative_to(start) == resolved:
             return resolved
     return None

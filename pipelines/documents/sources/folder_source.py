@@ -82,8 +82,15 @@ class FolderSource:
                 yield block
 
     def local_path(self, item: SourceItem) -> Path | None:
-        """The file itself, by a path without links. Raises ItemGone: it leads out of the folder by now."""
-        real = real_within(self._root, self._root / _path_of(item.id))
+        """The file itself, by a path without links. Raises ItemGone: its link leads out of the folder by now.
+
+        What was listed as no link keeps the place that it had then, whatever is there now: a document is found by it
+        when its file has moved and a link was left behind, and whoever opens it follows none.
+        """
+        named = self._root / _path_of(item.id)
+        if not _names_place(item.version):
+            return named
+        real = real_within(self._root, named)
         if real is None:
             raise ItemGone(f"{item.path} leads out of the folder")
         return real
@@ -135,6 +142,11 @@ def _version_of(found: os.stat_result, path: Path) -> str:
     if real == os.fspath(path):
         return plain
     return f"{plain}-{hashlib.blake2b(os.fsencode(real), digest_size=8).hexdigest()}"
+
+
+def _names_place(version: str) -> bool:
+    """True for a version of what was listed behind a link; the time itself may begin with a minus."""
+    return version[1:].count("-") == 2
 
 
 def _id_of(path: Path) -> str:

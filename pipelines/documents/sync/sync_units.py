@@ -47,7 +47,7 @@ def alter_unit(alteration: Alteration, source: Source) -> WorkUnit:
     """With where the file lay and lies, if it stays in place."""
     known, item = alteration.known, alteration.item
     before, after = _place_of(source, SourceItem(known.id, known.version, known.path)), _place_of(source, item)
-    moved = before is not None and after is not None and before != after
+    moved = known.id != item.id and before is not None and after is not None and before != after
     payload = {
         "item": item_to_json(item),
         "document": known.document,
