@@ -62,7 +62,11 @@ def lives_elsewhere(state_dir: Path) -> SupervisorStatus | None:
     if status is None or status.phase in ("failed", "stopped"):
         return None
     limit = READY_SECONDS if status.phase == "ready" else BUSY_SECONDS
-    return status if time.time() - status_path(state_dir).stat().st_mtime < limit else None
+    try:
+        sign = status_path(state_dir).stat().st_mtime
+    except FileNotFoundError:  # it has gone between the two looks, as it does before another supervisor begins
+        return None
+    return status if time.time() - sign < limit else None
 
 
 def find_supervisor(state_dir: Path) -> psutil.Process | None:
