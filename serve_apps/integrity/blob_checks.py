@@ -15,7 +15,7 @@ from uuid import UUID
 from cluster.state.db.postgres import load_queries
 from cluster.state.objects.bucket import Bucket
 from pipelines.documents.store.blobs import PARTS, BlobStore, Location
-from serve_apps.integrity.examination import BATCH, Examination
+from serve_apps.integrity.examination import BATCH, LIVE, Examination
 from serve_apps.integrity.integrity_finding import EXAMPLES, Family, IntegrityFinding, some
 
 _SQL: Final = load_queries(Path(__file__).with_suffix(".sql"))
@@ -100,7 +100,7 @@ class UnknownBlobs:
     async def examine(self, work: Examination) -> Sequence[IntegrityFinding]:
         """Some hundred names at a time."""
         empty = IntegrityFinding(self.family, self.name, "uploaded bytes that no row knows", "blobs", 0, (), True)
-        count, mended, names = 0, 0, list[str]()
+        count, mended, busy, names = 0, 0, 0, list[str]()
         walk = self.listing.blobs()
         while batch := await asyncio.to_thread(lambda: list(islice(walk, BATCH))):
             old = [one for one in batch if one.modified < self.before]
@@ -110,8 +110,11 @@ class UnknownBlobs:
                 count += len(unknown)
                 names += [str(one.location) for one in unknown[: max(EXAMPLES - len(names), 0)]]
                 if unknown and work.apply:
-                    mended += await self._remove(work, tenant, workspace, unknown)
-        return [replace(empty, count=count, examples=some(names), mended=mended)] if count else []
+                    try:
+                        mended += await self._remove(work, tenant, workspace, unknown)
+                    except LIVE:
+                        busy += len(unknown)
+        return [replace(empty, count=count, examples=some(names), mended=mended, busy=busy)] if count else []
 
     async def _unknown(
         self, work: Examination, tenant: str, workspace: str, blobs: Sequence[StoredBlob]

@@ -27,7 +27,7 @@ from tests.fakes.examined import ExaminedInstance, found_in
 from tests.fakes.filled import FilledWorkspace, admin_of, fill, table_hashes
 from tests.fakes.http import Office
 from tests.fakes.ledger import Bench
-from tests.fakes.orphans import make_whole
+from tests.fakes.orphans import make_whole, put_old
 from tests.fakes.s3 import S3Server, run_s3
 
 ORPHANS = 1_500
@@ -196,6 +196,26 @@ async def test_rows_that_somebody_has_locked_are_left_for_the_next_time(
             assert (found.count, found.mended, found.busy) == (1, 0, 1)
         (found,) = (await instance.examine(apply=True)).findings
         assert (found.count, found.mended, found.busy) == (1, 1, 0)
+
+
+async def test_a_workspace_that_is_being_written_ends_no_repair(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """Its unknown bytes are left for the next time, and what comes after them is looked at and mended."""
+    lost = put_old(instance.state / "blobs" / filled.scope.tenant / filled.scope.workspace / uuid4().hex)
+    sent = instance.state / "blobs" / "uploads" / filled.scope.tenant / filled.scope.workspace
+    parts = put_old(sent / str(uuid4()) / "part")
+    with psycopg.connect(instance.admin_dsn) as writer:
+        writer.execute("select from workspaces where id = %s for no key update", (filled.scope.workspace,))
+        report = await instance.examine(apply=True)
+    assert report.failed == []
+    assert {one.check: (one.count, one.mended, one.busy) for one in report.findings} == {
+        "blob_of_nobody": (1, 0, 1),
+        "upload_parts": (1, 1, 0),
+    }
+    assert (lost.exists(), parts.exists()) == (True, False)
+    assert found_in(await instance.examine(apply=True)) == {}
+    assert not lost.exists()
 
 
 async def test_two_repairs_never_run_at_once(instance: ExaminedInstance) -> None:
