@@ -185,6 +185,33 @@ async def test_what_a_legal_hold_keeps_is_told_and_the_rest_is_mended(
     assert found_in(await instance.examine()) == {("row_without_parent", "pages"): 1}
 
 
+async def test_a_generation_that_the_gate_refused_stays_until_it_is_dropped(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """Somebody may insist on it; one that goes says so before its vectors go, so that no build believes it whole."""
+    built = "from generation_builds b where b.generation_id = x.generation_id"
+    with psycopg.connect(instance.admin_dsn, autocommit=True) as connection:
+        connection.execute("update generations set created_at = now() - interval '9 days'")
+        connection.execute("update documents set processed_date = now() - interval '9 days'")
+        connection.execute("update generation_builds set state = 'refused'")
+
+        def held() -> list[int]:
+            tables = [f"from {table} x where exists (select {built})" for table in ("indexed_versions", "embeddings")]
+            counts = [connection.execute(f"select count(*) {one}".encode()).fetchone() for one in tables]
+            return [int(row[0]) if row else 0 for row in counts]
+
+        before = held()
+        assert min(before) > 0
+        assert (await instance.examine(apply=True)).findings == []
+        assert held() == before
+        connection.execute("update generation_builds set state = 'dropped'")
+        assert (await instance.examine(apply=True)).as_json()["left"] == 0
+        assert held() == [0, 0]
+        lines = "select split_part(object, ':', 2) from audit where action = 'integrity.mend' order by seq"
+        places = [place for (place,) in connection.execute(lines)]
+    assert places[0] == "indexed_versions" and any(place.startswith("embeddings_") for place in places[1:])
+
+
 async def test_rows_that_somebody_has_locked_are_left_for_the_next_time(
     instance: ExaminedInstance, filled: FilledWorkspace
 ) -> None:
