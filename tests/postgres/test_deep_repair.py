@@ -245,6 +245,16 @@ async def test_a_workspace_that_is_being_written_ends_no_repair(
     assert not lost.exists()
 
 
+async def test_bytes_of_a_tenant_that_nobody_here_knows_are_only_told(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """With the wrong database, or a bucket that two instances share, they are somebody else's documents."""
+    theirs = put_old(instance.state / "blobs" / str(uuid4()) / str(uuid4()) / uuid4().hex)
+    (found,) = (await instance.examine(apply=True)).findings
+    assert (found.check, found.count, found.mended, found.mends) == ("blob_of_unknown_tenant", 1, 0, False)
+    assert theirs.exists() and found.examples[0].endswith(theirs.name) and "another database" in found.fix
+
+
 async def test_two_repairs_never_run_at_once(instance: ExaminedInstance) -> None:
     with psycopg.connect(instance.admin_dsn, autocommit=True) as connection:
         connection.execute("select pg_advisory_lock(%s)", (REPAIR_LOCK,))
