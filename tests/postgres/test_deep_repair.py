@@ -245,6 +245,21 @@ async def test_a_workspace_that_is_being_written_ends_no_repair(
     assert not lost.exists()
 
 
+async def test_bytes_that_were_freed_just_now_are_left_to_who_sweeps_them(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """Old as they are: a source that reads the file again takes them up under their name before its row is there."""
+    scope = filled.scope
+    path = put_old(instance.state / "blobs" / scope.tenant / scope.workspace / "members" / "again")
+    location = f"blob:{scope.tenant}/{scope.workspace}/members/again"
+    with psycopg.connect(instance.admin_dsn, autocommit=True) as connection:
+        connection.execute("insert into freed_blobs values (%s, %s, %s)", (scope.tenant, scope.workspace, location))
+        assert (await instance.examine(apply=True)).findings == [] and path.exists()
+        connection.execute("update freed_blobs set freed_at = now() - interval '9 days'")
+        assert (await instance.examine(apply=True)).as_json()["mended"] == 1
+    assert not path.exists()
+
+
 async def test_bytes_of_a_tenant_that_nobody_here_knows_are_only_told(
     instance: ExaminedInstance, filled: FilledWorkspace
 ) -> None:
