@@ -5,7 +5,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby, islice
 from pathlib import Path
@@ -15,13 +15,14 @@ from uuid import UUID
 from cluster.state.db.postgres import load_queries
 from cluster.state.objects.bucket import Bucket
 from pipelines.documents.store.blobs import PARTS, BlobStore, Location
-from serve_apps.integrity.examination import BATCH, Examination
+from serve_apps.integrity.examination import BATCH, LIVE, SQL, Examination
 from serve_apps.integrity.integrity_finding import EXAMPLES, Family, IntegrityFinding, some
 
 _SQL: Final = load_queries(Path(__file__).with_suffix(".sql"))
 HASHED: Final = 200  # files whose bytes are read where not all are to be
 AT_ONCE: Final = 8
 _OURS: Final = ("members",)  # below a workspace; staging is looked at as what uploads have left
+_WHOSE: Final = "See whether another database has them; if none does, remove them where they lie."
 _AGAIN: Final = "Upload it again under its name: aos ingest FILE"
 
 
@@ -87,9 +88,32 @@ class BucketListing:
                     yield StoredBlob(tenant, workspace, one.key.split("/", 2)[2], one.modified)
 
 
+@dataclass(slots=True)
+class _Foreign:
+    """Files of tenants that nobody here knows."""
+
+    count: int = 0
+    names: list[str] = field(default_factory=list)
+
+    def add(self, blobs: Sequence[StoredBlob]) -> None:
+        self.count += len(blobs)
+        self.names += [str(one.location) for one in blobs[: max(EXAMPLES - len(self.names), 0)]]
+
+    def finding(self, family: Family) -> IntegrityFinding:
+        what = "uploaded bytes of tenants that are unknown here"
+        examples = some(self.names)
+        return IntegrityFinding(
+            family, "blob_of_unknown_tenant", what, "blobs", self.count, examples, False, fix=_WHOSE
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class UnknownBlobs:
-    """Files that no row knows, older than an upload may pause; of a workspace that is gone, all."""
+    """Files that no row knows, older than an upload may pause; of a workspace that is gone, all.
+
+    Those of a tenant that nobody here knows are only told: this may be another database than the one that has them, or
+    a bucket that two instances share.
+    """
 
     listing: BlobListing
     store: BlobStore
@@ -100,18 +124,25 @@ class UnknownBlobs:
     async def examine(self, work: Examination) -> Sequence[IntegrityFinding]:
         """Some hundred names at a time."""
         empty = IntegrityFinding(self.family, self.name, "uploaded bytes that no row knows", "blobs", 0, (), True)
-        count, mended, names = 0, 0, list[str]()
+        count, mended, busy, names, foreign = 0, 0, 0, list[str](), _Foreign()
         walk = self.listing.blobs()
         while batch := await asyncio.to_thread(lambda: list(islice(walk, BATCH))):
             old = [one for one in batch if one.modified < self.before]
             for (tenant, workspace), here in groupby(old, key=lambda one: (one.tenant, one.workspace)):
                 blobs = list(here)
+                if not await work.rows(SQL["tenant"], tenant=tenant):
+                    foreign.add(blobs)
+                    continue
                 unknown = await self._unknown(work, tenant, workspace, blobs)
                 count += len(unknown)
                 names += [str(one.location) for one in unknown[: max(EXAMPLES - len(names), 0)]]
                 if unknown and work.apply:
-                    mended += await self._remove(work, tenant, workspace, unknown)
-        return [replace(empty, count=count, examples=some(names), mended=mended)] if count else []
+                    try:
+                        mended += await self._remove(work, tenant, workspace, unknown)
+                    except LIVE:
+                        busy += len(unknown)
+        known = replace(empty, count=count, examples=some(names), mended=mended, busy=busy)
+        return [one for one in (known, foreign.finding(self.family)) if one.count]
 
     async def _unknown(
         self, work: Examination, tenant: str, workspace: str, blobs: Sequence[StoredBlob]

@@ -1,4 +1,5 @@
--- blobs_in_use: Which of these a version, a document, an upload on its way or an open job has.
+-- blobs_in_use: Which of these a version, a document, an upload on its way or an open job has, or were freed just now.
+-- What comes again is kept under its old name, and whoever sweeps what was freed looks after the rest.
 select v.location from document_versions v
 where v.workspace_id = %(workspace)s::uuid and v.location = any(%(locations)s)
 union
@@ -15,7 +16,10 @@ where j.workspace_id = %(workspace)s::uuid and j.state in ('queued', 'running')
   and u.payload->>'location' = any(%(locations)s)
 union
 select named #>> '{}' from jobs j cross join lateral jsonb_path_query(j.payload, 'strict $.**.location') named
-where j.workspace_id = %(workspace)s::uuid and j.state in ('queued', 'running');
+where j.workspace_id = %(workspace)s::uuid and j.state in ('queued', 'running')
+union
+select f.location from freed_blobs f
+where f.workspace_id = %(workspace)s::uuid and f.location = any(%(locations)s) and f.freed_at >= %(before)s;
 
 -- workspace: One, if it is there.
 select w.id from workspaces w where w.id = %(workspace)s::uuid and w.tenant_id = %(tenant)s::uuid;

@@ -16,7 +16,7 @@ from pipelines.documents.repair.storage_repair import limit_of, places_of
 from pipelines.documents.store.choose_store import open_blobs
 from serve_apps.integrity.blob_checks import BlobListing, BucketListing, FolderListing, LostBlobs, UnknownBlobs
 from serve_apps.integrity.cache_checks import RULES, CacheKeys
-from serve_apps.integrity.examination import Examination, IntegrityCheck, Tell, open_examination
+from serve_apps.integrity.examination import LIVE, Examination, IntegrityCheck, Tell, open_examination
 from serve_apps.integrity.index_checks import InvalidIndexes, KeywordIndex, PartitionIndexes
 from serve_apps.integrity.integrity_finding import IntegrityFinding, IntegrityReport
 from serve_apps.integrity.record_checks import record_checks
@@ -75,6 +75,8 @@ async def _run_checks(work: Examination, checks: Sequence[IntegrityCheck]) -> tu
             work.tell(f"{family} (check {number} of {len(checks)})")
         try:
             findings += await check.examine(work)
+        except LIVE:  # operational errors, too, but nothing went away
+            failed.append(f"{check.name}: somebody is at work there; run it again")
         except psycopg.OperationalError:
             raise  # the next would fail alike
         except (AosError, OSError, psycopg.Error) as error:

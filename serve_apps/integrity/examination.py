@@ -22,6 +22,9 @@ BATCH: Final = 200  # rows that one transaction mends
 LOCK_SECONDS: Final = 5  # that a mend waits for live work
 REPAIR_LOCK: Final = 7_240_126  # any constant: two repairs at once would wait for each other
 
+# What a mend meets where somebody is at work there: the next repair finds it again.
+LIVE: Final = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+
 Tell = Callable[[str], None]
 
 

@@ -44,7 +44,8 @@ RULES: Final = (
         label="x.document_id || ' chunk ' || x.chunk_index",
         fix=_EMBED_AGAIN,
     ),
-    RecordRule(Family.VECTORS, "vector_of_unused_generation", ("embeddings", "indexed_versions"), DELETE),
+    # What says that they are there goes first: killed in between, a build that goes on would believe it.
+    RecordRule(Family.VECTORS, "vector_of_unused_generation", ("indexed_versions", "embeddings"), DELETE),
     RecordRule(Family.VECTORS, "chunk_of_unused_cut", ("document_chunks",), DELETE),
     RecordRule(
         Family.VECTORS,

@@ -39,7 +39,7 @@ not exists (select from workspaces w
             where w.id = x.workspace_id and x.generation_id in (w.generation_id, w.previous_generation_id))
 and not exists (select from generation_builds b left join jobs j on j.id = b.job_id
                 where b.workspace_id = x.workspace_id and b.generation_id = x.generation_id
-                  and (b.state = 'ready' or b.state = 'building' and j.state in ('queued', 'running')))
+                  and (b.state in ('ready', 'refused') or b.state = 'building' and j.state in ('queued', 'running')))
 and not exists (select from jobs j where j.workspace_id = x.workspace_id and j.state in ('queued', 'running'))
 and exists (select from generations g where g.id = x.generation_id and g.created_at < %(before)s)
 
@@ -50,7 +50,7 @@ and not exists (
     where w.id = x.workspace_id and (g.id in (w.generation_id, w.previous_generation_id) or exists (
         select from generation_builds b left join jobs j on j.id = b.job_id
         where b.workspace_id = w.id and b.generation_id = g.id
-          and (b.state = 'ready' or b.state = 'building' and j.state in ('queued', 'running')))))
+          and (b.state in ('ready', 'refused') or b.state = 'building' and j.state in ('queued', 'running')))))
 and not exists (select from jobs j where j.workspace_id = x.workspace_id and j.state in ('queued', 'running'))
 and exists (select from documents d where d.id = x.document_id
             and coalesce(d.processed_date, d.upload_date) < %(before)s)

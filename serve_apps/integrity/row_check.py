@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from cluster.state.db.postgres import HELD, load_queries
-from serve_apps.integrity.examination import BATCH, SQL, Examination
+from serve_apps.integrity.examination import BATCH, LIVE, SQL, Examination
 from serve_apps.integrity.integrity_finding import EXAMPLES, Family, IntegrityFinding, some
 from serve_apps.integrity.table_catalogue import StoredTable
 
@@ -18,8 +18,7 @@ PAGES: Final = 512  # of Postgres, 4 MiB, that one statement looks at
 TOLD_AFTER: Final = 64  # ranges
 DELETE: Final = "delete"
 
-# What a mend meets where somebody is at work there: the next repair finds it again.
-_LIVE = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected, psycopg.errors.ForeignKeyViolation)
+_LIVE: Final = (*LIVE, psycopg.errors.ForeignKeyViolation)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from tests.fakes.examined import ExaminedInstance, found_in
 from tests.fakes.filled import FilledWorkspace, admin_of, fill, table_hashes
 from tests.fakes.http import Office
 from tests.fakes.ledger import Bench
-from tests.fakes.orphans import make_whole
+from tests.fakes.orphans import make_whole, put_old
 from tests.fakes.s3 import S3Server, run_s3
 
 ORPHANS = 1_500
@@ -185,6 +185,33 @@ async def test_what_a_legal_hold_keeps_is_told_and_the_rest_is_mended(
     assert found_in(await instance.examine()) == {("row_without_parent", "pages"): 1}
 
 
+async def test_a_generation_that_the_gate_refused_stays_until_it_is_dropped(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """Somebody may insist on it; one that goes says so before its vectors go, so that no build believes it whole."""
+    built = "from generation_builds b where b.generation_id = x.generation_id"
+    with psycopg.connect(instance.admin_dsn, autocommit=True) as connection:
+        connection.execute("update generations set created_at = now() - interval '9 days'")
+        connection.execute("update documents set processed_date = now() - interval '9 days'")
+        connection.execute("update generation_builds set state = 'refused'")
+
+        def held() -> list[int]:
+            tables = [f"from {table} x where exists (select {built})" for table in ("indexed_versions", "embeddings")]
+            counts = [connection.execute(f"select count(*) {one}".encode()).fetchone() for one in tables]
+            return [int(row[0]) if row else 0 for row in counts]
+
+        before = held()
+        assert min(before) > 0
+        assert (await instance.examine(apply=True)).findings == []
+        assert held() == before
+        connection.execute("update generation_builds set state = 'dropped'")
+        assert (await instance.examine(apply=True)).as_json()["left"] == 0
+        assert held() == [0, 0]
+        lines = "select split_part(object, ':', 2) from audit where action = 'integrity.mend' order by seq"
+        places = [place for (place,) in connection.execute(lines)]
+    assert places[0] == "indexed_versions" and any(place.startswith("embeddings_") for place in places[1:])
+
+
 async def test_rows_that_somebody_has_locked_are_left_for_the_next_time(
     instance: ExaminedInstance, filled: FilledWorkspace
 ) -> None:
@@ -196,6 +223,51 @@ async def test_rows_that_somebody_has_locked_are_left_for_the_next_time(
             assert (found.count, found.mended, found.busy) == (1, 0, 1)
         (found,) = (await instance.examine(apply=True)).findings
         assert (found.count, found.mended, found.busy) == (1, 1, 0)
+
+
+async def test_a_workspace_that_is_being_written_ends_no_repair(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """Its unknown bytes are left for the next time, and what comes after them is looked at and mended."""
+    lost = put_old(instance.state / "blobs" / filled.scope.tenant / filled.scope.workspace / uuid4().hex)
+    sent = instance.state / "blobs" / "uploads" / filled.scope.tenant / filled.scope.workspace
+    parts = put_old(sent / str(uuid4()) / "part")
+    with psycopg.connect(instance.admin_dsn) as writer:
+        writer.execute("select from workspaces where id = %s for no key update", (filled.scope.workspace,))
+        report = await instance.examine(apply=True)
+    assert report.failed == []
+    assert {one.check: (one.count, one.mended, one.busy) for one in report.findings} == {
+        "blob_of_nobody": (1, 0, 1),
+        "upload_parts": (1, 1, 0),
+    }
+    assert (lost.exists(), parts.exists()) == (True, False)
+    assert found_in(await instance.examine(apply=True)) == {}
+    assert not lost.exists()
+
+
+async def test_bytes_that_were_freed_just_now_are_left_to_who_sweeps_them(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """Old as they are: a source that reads the file again takes them up under their name before its row is there."""
+    scope = filled.scope
+    path = put_old(instance.state / "blobs" / scope.tenant / scope.workspace / "members" / "again")
+    location = f"blob:{scope.tenant}/{scope.workspace}/members/again"
+    with psycopg.connect(instance.admin_dsn, autocommit=True) as connection:
+        connection.execute("insert into freed_blobs values (%s, %s, %s)", (scope.tenant, scope.workspace, location))
+        assert (await instance.examine(apply=True)).findings == [] and path.exists()
+        connection.execute("update freed_blobs set freed_at = now() - interval '9 days'")
+        assert (await instance.examine(apply=True)).as_json()["mended"] == 1
+    assert not path.exists()
+
+
+async def test_bytes_of_a_tenant_that_nobody_here_knows_are_only_told(
+    instance: ExaminedInstance, filled: FilledWorkspace
+) -> None:
+    """With the wrong database, or a bucket that two instances share, they are somebody else's documents."""
+    theirs = put_old(instance.state / "blobs" / str(uuid4()) / str(uuid4()) / uuid4().hex)
+    (found,) = (await instance.examine(apply=True)).findings
+    assert (found.check, found.count, found.mended, found.mends) == ("blob_of_unknown_tenant", 1, 0, False)
+    assert theirs.exists() and found.examples[0].endswith(theirs.name) and "another database" in found.fix
 
 
 async def test_two_repairs_never_run_at_once(instance: ExaminedInstance) -> None:

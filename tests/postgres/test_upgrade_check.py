@@ -162,3 +162,14 @@ def test_data_of_another_major_version_is_refused_untouched(state: Path) -> None
     assert (code, report["data"], report["server"]) == (1, 15, None)
     assert [one["code"] for one in report["refusals"]] == ["other_postgres"]
     assert [path.name for path in data.iterdir()] == ["PG_VERSION"]
+
+
+def test_data_that_does_not_say_its_version_is_told_in_a_sentence(state: Path) -> None:
+    data = state / "postgres"
+    data.mkdir(parents=True)
+    (data / "PG_VERSION").write_bytes(b"")
+    with pytest.raises(Unavailable, match=r"does not say by which PostgreSQL") as told:
+        supervisor.prepare_state(load_settings({"AOS_STATE_DIR": str(state)}), lambda line: None)
+    assert "aos restore" in told.value.hint
+    code, report = run_check(state, "--check")
+    assert (code, report["error"]["code"]) == (1, "unavailable")

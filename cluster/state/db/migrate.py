@@ -35,11 +35,13 @@ class LockPatience:
         wait_seconds: that a statement waits for a lock, and others behind it.
         pause_seconds: before it is tried again.
         give_up_seconds: from the first try of a migration.
+        leave_seconds: that sessions of the application have to end: Postgres lists them until their process is gone.
     """
 
     wait_seconds: float = 1.0
     pause_seconds: float = 2.0
     give_up_seconds: float = 180.0
+    leave_seconds: float = 10.0
 
 
 PATIENT = LockPatience()
@@ -75,7 +77,7 @@ async def apply_migrations(
         applied: dict[str, str] = dict(await cursor.fetchall())
         pending = pending_migrations(applied, files)
         if applied:
-            await _refuse_beside_old_code(connection, pending)
+            await _refuse_beside_old_code(connection, pending, patience.leave_seconds)
         for one in pending:
             took = await _apply_patiently(connection, one, patience, report)
             if applied:
@@ -114,15 +116,26 @@ async def application_sessions(connection: Connection) -> int:
     return int(str(row[0])) if row else 0
 
 
-async def _refuse_beside_old_code(connection: Connection, pending: Iterable[MigrationFile]) -> None:
+async def _refuse_beside_old_code(
+    connection: Connection, pending: Iterable[MigrationFile], leave_seconds: float
+) -> None:
     stopping = [one for one in pending if one.needs_stop]
-    if stopping and (sessions := await application_sessions(connection)):
+    if stopping and (sessions := await _sessions_that_stay(connection, leave_seconds)):
         one = stopping[0]
         raise Conflict(
             f"{one.name} needs the version from before stopped ({one.needs_stop[0]}); {sessions} connections of the"
             " application are open",
             fix="Run `aos down`, on each machine of a cluster, then `aos up`. Nothing was changed.",
         )
+
+
+async def _sessions_that_stay(connection: Connection, seconds: float) -> int:
+    """Whoever was stopped a moment ago is on its way out, and no old code any more."""
+    until, sessions = time.monotonic() + seconds, await application_sessions(connection)
+    while sessions and time.monotonic() < until:
+        await asyncio.sleep(min(0.2, seconds))
+        sessions = await application_sessions(connection)
+    return sessions
 
 
 async def _apply_patiently(

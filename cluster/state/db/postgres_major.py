@@ -14,9 +14,17 @@ class OtherPostgres(Permanent):
 
 
 def data_major(data: Path) -> int | None:
-    """Of a data folder; None where nobody has made one."""
+    """Of a data folder; None where nobody has made one. Raises Unavailable where it does not say."""
     path = data / "PG_VERSION"
-    return int(path.read_text(encoding="ascii").split(".")[0]) if path.exists() else None
+    if not path.exists():
+        return None
+    told = path.read_text(encoding="utf-8", errors="replace").strip()
+    if (major := told.split(".")[0]).isdecimal():
+        return int(major)
+    raise Unavailable(  # made while the power went, or the disk was full
+        f"{path} does not say by which PostgreSQL the data was written: {told[:20]!r}",
+        fix=f"Restore a backup (`aos restore`); where nothing was ever stored, remove {data} and run `aos up`.",
+    )
 
 
 def programs_major(programs: Path) -> int:
