@@ -93,6 +93,15 @@ def test_dp_07_a_manifest_of_a_form_to_come_is_refused_by_the_name_of_its_versio
         list_backups(place)
 
 
+def test_dp_07_where_the_clock_was_put_back_an_increment_counts_and_what_builds_on_nothing_does_not(
+    tmp_path: Path,
+) -> None:
+    place = place_of(tmp_path / "to")
+    for one in (manifest("1", "2"), manifest("2", "3"), manifest("3"), manifest("4", "gone"), manifest("5", "4")):
+        write_manifest(place, one)
+    assert [one.id for one in list_backups(place)] == ["1", "2", "3"]
+
+
 def test_dp_07_bytes_alone_make_no_backup_of_a_database_a_spare_one() -> None:
     backups = [manifest("1"), manifest("2", "1"), manifest("3", wal=""), manifest("4", wal="")]
     assert [one.id for one in removable(backups, 1, None, datetime.now(UTC))] == ["3"]
