@@ -1,5 +1,6 @@
 """Backup and restore of a real embedded server: to a time, with bytes and erasures; half ones and garbage are named."""
 
+import errno
 import json
 import os
 import shutil
@@ -26,10 +27,12 @@ from cluster.state.backup.catalog import list_backups
 from cluster.state.backup.destination import BackupFailed, DamagedBackup, Destination
 from cluster.state.backup.instance_claim import ForeignDestination, claim_destination
 from cluster.state.backup.keeper import RUN, BackupKeeper
+from cluster.state.backup.log_segments import logged, segment_number
 from cluster.state.backup.log_shipping import SHIPPED, LogShipping
 from cluster.state.backup.pruning import prune_backups
 from cluster.state.backup.verification import verify_destination
 from cluster.state.db import embedded
+from cluster.state.objects.migration import FolderSide
 from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.s3 import run_s3
@@ -477,6 +480,42 @@ def await_lost_slot(settings: Settings) -> None:
     raise AssertionError("the slot keeps all of the log")
 
 
+class FullSide(FolderSide):
+    """A disk that is full: what is there can be read."""
+
+    full = False
+
+    def put(self, key: str, blocks: Iterator[bytes]) -> None:
+        """While it is full, nothing more."""
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().put(key, blocks)
+
+
+def test_dp_07_a_destination_that_is_full_fills_no_disk_of_the_database(settings: Settings, folder: Path) -> None:
+    side = FullSide(folder / "to")
+    shipping = LogShipping(settings, Destination(side, str(folder / "to")), most=24 << 20)
+    sizes = list[int]()
+    try:
+        shipping.round()
+        side.full = True
+        for number in range(5):
+            change(settings, f"insert into things values ({number}, 'waits')")
+            change(settings, "select pg_switch_wal()")
+            with pytest.raises(BackupFailed, match="No space"):
+                shipping.ship_log()
+            shipping.bound_spool()
+            sizes.append(sum(path.stat().st_size for path in (folder / "a" / "wal-spool").iterdir()))
+        assert sizes[-1] == sizes[-2] == sizes[-3], sizes
+        side.full = False
+        shipping.round()
+        assert sum(path.stat().st_size for path in (folder / "a" / "wal-spool").iterdir()) < 24 << 20
+        numbers = [segment_number(name) for name in logged(Destination(side, ""))]
+        assert len(numbers) > 5 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    finally:
+        shipping.close()
+
+
 def test_dp_07_a_slot_that_was_lost_is_begun_anew_and_told(settings: Settings, folder: Path) -> None:
     place = Destination.of(str(folder / "to"), settings.blobs)
     shipping = LogShipping(settings, place)
@@ -519,6 +558,24 @@ def test_dp_07_a_slot_that_was_lost_is_begun_anew_and_told(settings: Settings, f
     again = settings.model_copy(update={"state_dir": folder / "b"})
     embedded.start_servers(again)
     assert row_hash(again)[0] == then
+
+
+def test_dp_07_a_server_that_earlier_code_has_started_gets_no_slot_that_fills_its_disk(
+    settings: Settings, folder: Path
+) -> None:
+    shipping = LogShipping(settings, Destination.of(str(folder / "to"), settings.blobs))
+    conf = folder / "a" / "postgres" / "aos.conf"
+    conf.write_text(conf.read_text().replace("max_slot_wal_keep_size", "#"))
+    change(settings, "select pg_reload_conf()")
+    query = "select source from pg_settings where name = 'max_slot_wal_keep_size'"
+    with psycopg.connect(embedded.postgres_endpoints(settings)[1] or "", autocommit=True) as db:
+        deadline = time.monotonic() + 60
+        while db.execute(query.encode()).fetchone() != ("default",):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with pytest.raises(BackupFailed, match="without bound"):
+            shipping.round()
+        assert db.execute("select count(*) from pg_replication_slots").fetchone() == (0,)
 
 
 def test_dp_07_a_destination_belongs_to_one_instance(settings: Settings, folder: Path) -> None:
