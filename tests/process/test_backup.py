@@ -334,6 +334,15 @@ def test_dp_07_nothing_is_removed_where_the_newest_backup_is_damaged(settings: S
     assert len(list_backups(place)) == 2
 
 
+def test_dp_07_nothing_builds_on_a_backup_that_the_destination_has_lost(settings: Settings, folder: Path) -> None:
+    place = Destination.of(str(folder / "to"), settings.blobs)
+    assert back_up(settings, "full") == "full"
+    first = list_backups(place)[0].id
+    (folder / "to" / "backups" / first / "base.tar.gz").unlink()
+    plan = plan_backup(settings, place, "incremental")
+    assert plan.kind == "full" and first in plan.why
+
+
 def test_dp_07_prune_never_breaks_a_chain(tmp_path: Path) -> None:
     place = Destination.of(str(tmp_path), load_settings({}).blobs)
     for id_, parent in (("1", None), ("2", "1"), ("3", None), ("4", "3"), ("5", "9")):
