@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from cluster.basics.disk import DiskRoom, DiskUsage
-from cluster.basics.errors import DiskFull
+from cluster.basics.errors import Conflict, DiskFull
 from cluster.cli import run_command
 from cluster.state.backup.backup_run import plan_backup, run_backup, run_tool
 from cluster.state.backup.backup_state import backup_complaint, read_backup_state
@@ -30,9 +30,11 @@ from cluster.state.backup.keeper import RUN, BackupKeeper
 from cluster.state.backup.log_segments import logged, segment_number
 from cluster.state.backup.log_shipping import SHIPPED, LogShipping
 from cluster.state.backup.pruning import prune_backups
+from cluster.state.backup.restoring import require_finished
 from cluster.state.backup.verification import verify_destination
 from cluster.state.db import embedded
 from cluster.state.objects.migration import FolderSide
+from cluster.supervisor import prepare_state
 from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.s3 import run_s3
@@ -122,6 +124,7 @@ def test_dp_07_full_two_increments_and_log_restore_to_a_time_between_two_changes
     assert row_hash(again)[0] == then
     assert (folder / "b" / "blobs" / "t" / "w" / "gone").read_text() == "bytes of gone"
     assert (folder / "b" / "vault-key").read_text() == "the key"
+    require_finished(folder / "b")
     assert run_command(words) == 1  # not empty any more
     assert "is not empty" in capsys.readouterr().err
 
@@ -188,6 +191,8 @@ def test_dp_07_a_base_that_was_changed_is_refused(
     packed.write_bytes(packed.read_bytes() + b"more")
     assert restore(folder) == 1
     assert "is not what was written" in capsys.readouterr().err
+    with pytest.raises(Conflict, match="did not end well"):  # nobody opens what is half there
+        prepare_state(settings.model_copy(update={"state_dir": folder / "b"}), print)
 
 
 def test_dp_07_a_database_that_the_settings_name_is_never_touched_by_a_restore(
