@@ -24,6 +24,7 @@ from cluster.health_rounds import LivenessRounds
 from cluster.models.embedding.provider_chain import OLLAMA, PACKAGED, choose_provider
 from cluster.rollout import Rollout
 from cluster.state import supervised
+from cluster.state.backup.restoring import require_finished
 from cluster.state.db import embedded
 from cluster.state.db.daemon import end_process, make_private
 from cluster.state.db.migrate import apply_migrations, let_in
@@ -48,10 +49,12 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
 
     Returns the first administrator's new password, until `forget_first_password`: a start that fails later keeps it;
     None where there were users already. Raises Unavailable where a server does not come up or cannot be reached,
-    OtherPostgres or as `apply_migrations` where the state is not for this code, and InvalidSettings for an external
-    Postgres without an owner's connection, or whose row-level security does not bind the application.
+    OtherPostgres or as `apply_migrations` where the state is not for this code, Conflict where a restore into it did
+    not end well, and InvalidSettings for an external Postgres without an owner's connection, or whose row-level
+    security does not bind the application.
     """
     make_private(settings.state_dir)
+    require_finished(settings.state_dir)
     report("postgres and redis")
     found = embedded.start_servers(settings)
     if found.postgres_admin is None:

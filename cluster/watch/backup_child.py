@@ -41,7 +41,11 @@ class BackupChild:
         self._next = self._clock() + AGAIN_SECONDS
         state = self._settings.state_dir
         given = ["env", f"AOS_STATE_DIR={state}", f"AOS_PROFILE={self._settings.profile}"]
-        self._child = subprocess.Popen([*given, *self._command], stdin=subprocess.DEVNULL)
+        try:
+            self._child = subprocess.Popen([*given, *self._command], stdin=subprocess.DEVNULL)
+        except OSError as error:  # of the system's own, such as too little memory: the product goes on without backups
+            self._child = None
+            self._report(f"the backup keeper cannot be begun: {error}")
 
     def close(self) -> None:
         """End it, with what it began."""

@@ -1,5 +1,6 @@
 """Backup and restore of a real embedded server: to a time, with bytes and erasures; half ones and garbage are named."""
 
+import errno
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ import psycopg
 import pytest
 
 from cluster.basics.disk import DiskRoom, DiskUsage
-from cluster.basics.errors import DiskFull
+from cluster.basics.errors import Conflict, DiskFull
 from cluster.cli import run_command
 from cluster.state.backup.backup_run import plan_backup, run_backup, run_tool
 from cluster.state.backup.backup_state import backup_complaint, read_backup_state
@@ -26,10 +27,14 @@ from cluster.state.backup.catalog import list_backups
 from cluster.state.backup.destination import BackupFailed, DamagedBackup, Destination
 from cluster.state.backup.instance_claim import ForeignDestination, claim_destination
 from cluster.state.backup.keeper import RUN, BackupKeeper
+from cluster.state.backup.log_segments import logged, segment_number
 from cluster.state.backup.log_shipping import SHIPPED, LogShipping
 from cluster.state.backup.pruning import prune_backups
+from cluster.state.backup.restoring import require_finished
 from cluster.state.backup.verification import verify_destination
 from cluster.state.db import embedded
+from cluster.state.objects.migration import FolderSide
+from cluster.supervisor import prepare_state
 from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.s3 import run_s3
@@ -119,6 +124,7 @@ def test_dp_07_full_two_increments_and_log_restore_to_a_time_between_two_changes
     assert row_hash(again)[0] == then
     assert (folder / "b" / "blobs" / "t" / "w" / "gone").read_text() == "bytes of gone"
     assert (folder / "b" / "vault-key").read_text() == "the key"
+    require_finished(folder / "b")
     assert run_command(words) == 1  # not empty any more
     assert "is not empty" in capsys.readouterr().err
 
@@ -185,6 +191,8 @@ def test_dp_07_a_base_that_was_changed_is_refused(
     packed.write_bytes(packed.read_bytes() + b"more")
     assert restore(folder) == 1
     assert "is not what was written" in capsys.readouterr().err
+    with pytest.raises(Conflict, match="did not end well"):  # nobody opens what is half there
+        prepare_state(settings.model_copy(update={"state_dir": folder / "b"}), print)
 
 
 def test_dp_07_a_database_that_the_settings_name_is_never_touched_by_a_restore(
@@ -329,6 +337,15 @@ def test_dp_07_nothing_is_removed_where_the_newest_backup_is_damaged(settings: S
     with pytest.raises(DamagedBackup, match="nothing was removed"):
         prune_backups(settings, place, 1, None, datetime.now(UTC))
     assert len(list_backups(place)) == 2
+
+
+def test_dp_07_nothing_builds_on_a_backup_that_the_destination_has_lost(settings: Settings, folder: Path) -> None:
+    place = Destination.of(str(folder / "to"), settings.blobs)
+    assert back_up(settings, "full") == "full"
+    first = list_backups(place)[0].id
+    (folder / "to" / "backups" / first / "base.tar.gz").unlink()
+    plan = plan_backup(settings, place, "incremental")
+    assert plan.kind == "full" and first in plan.why
 
 
 def test_dp_07_prune_never_breaks_a_chain(tmp_path: Path) -> None:
@@ -477,6 +494,42 @@ def await_lost_slot(settings: Settings) -> None:
     raise AssertionError("the slot keeps all of the log")
 
 
+class FullSide(FolderSide):
+    """A disk that is full: what is there can be read."""
+
+    full = False
+
+    def put(self, key: str, blocks: Iterator[bytes]) -> None:
+        """While it is full, nothing more."""
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        super().put(key, blocks)
+
+
+def test_dp_07_a_destination_that_is_full_fills_no_disk_of_the_database(settings: Settings, folder: Path) -> None:
+    side = FullSide(folder / "to")
+    shipping = LogShipping(settings, Destination(side, str(folder / "to")), most=24 << 20)
+    sizes = list[int]()
+    try:
+        shipping.round()
+        side.full = True
+        for number in range(5):
+            change(settings, f"insert into things values ({number}, 'waits')")
+            change(settings, "select pg_switch_wal()")
+            with pytest.raises(BackupFailed, match="No space"):
+                shipping.ship_log()
+            shipping.bound_spool()
+            sizes.append(sum(path.stat().st_size for path in (folder / "a" / "wal-spool").iterdir()))
+        assert sizes[-1] == sizes[-2] == sizes[-3], sizes
+        side.full = False
+        shipping.round()
+        assert sum(path.stat().st_size for path in (folder / "a" / "wal-spool").iterdir()) < 24 << 20
+        numbers = [segment_number(name) for name in logged(Destination(side, ""))]
+        assert len(numbers) > 5 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    finally:
+        shipping.close()
+
+
 def test_dp_07_a_slot_that_was_lost_is_begun_anew_and_told(settings: Settings, folder: Path) -> None:
     place = Destination.of(str(folder / "to"), settings.blobs)
     shipping = LogShipping(settings, place)
@@ -519,6 +572,24 @@ def test_dp_07_a_slot_that_was_lost_is_begun_anew_and_told(settings: Settings, f
     again = settings.model_copy(update={"state_dir": folder / "b"})
     embedded.start_servers(again)
     assert row_hash(again)[0] == then
+
+
+def test_dp_07_a_server_that_earlier_code_has_started_gets_no_slot_that_fills_its_disk(
+    settings: Settings, folder: Path
+) -> None:
+    shipping = LogShipping(settings, Destination.of(str(folder / "to"), settings.blobs))
+    conf = folder / "a" / "postgres" / "aos.conf"
+    conf.write_text(conf.read_text().replace("max_slot_wal_keep_size", "#"))
+    change(settings, "select pg_reload_conf()")
+    query = "select source from pg_settings where name = 'max_slot_wal_keep_size'"
+    with psycopg.connect(embedded.postgres_endpoints(settings)[1] or "", autocommit=True) as db:
+        deadline = time.monotonic() + 60
+        while db.execute(query.encode()).fetchone() != ("default",):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with pytest.raises(BackupFailed, match="without bound"):
+            shipping.round()
+        assert db.execute("select count(*) from pg_replication_slots").fetchone() == (0,)
 
 
 def test_dp_07_a_destination_belongs_to_one_instance(settings: Settings, folder: Path) -> None:

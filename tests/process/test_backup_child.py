@@ -73,3 +73,14 @@ def test_dp_07_it_ends_with_the_supervisor_even_where_it_does_not_hear(tmp_path:
     (pid,) = await_pids(tmp_path, 1)
     child.close()
     assert not psutil.pid_exists(pid)
+
+
+def test_dp_07_a_keeper_that_cannot_be_begun_ends_nobody_else_and_is_tried_again(tmp_path: Path) -> None:
+    said, clock = list[str](), Hand()
+    settings = load_settings({"AOS_STATE_DIR": str(tmp_path), "AOS_BACKUP_URL": "/mnt/backup"})
+    child = BackupChild(settings, said.append, ["x" * 2**22], clock)  # longer than the system takes
+    for _ in range(2):
+        child.look()
+        clock.now += AGAIN_SECONDS
+    child.close()
+    assert len(said) == 2 and "cannot be begun" in said[0]

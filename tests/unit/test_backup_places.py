@@ -3,7 +3,9 @@
 import gzip
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from cluster.state.backup.destination import BackupFailed, DamagedBackup, Destin
 from cluster.state.backup.erasure_log import erasure_log
 from cluster.state.backup.instance_claim import ForeignDestination, claim_database, claim_destination
 from cluster.state.backup.log_segments import LogSpool, fetch_log
+from cluster.state.backup.pruning import prune_backups
 from cluster.state.backup.verification import verify_destination
 from cluster.state.backup.wrapped_files import read_passphrase, unwrap_files, wrap_files
 from cluster.state.objects.migration import FolderSide, KeyLeadsOut
@@ -91,6 +94,29 @@ def test_dp_07_a_manifest_of_a_form_to_come_is_refused_by_the_name_of_its_versio
     place.put("backups/1/manifest.json", json.dumps(body).encode())
     with pytest.raises(NewerBackup, match=r"9\.1"):
         list_backups(place)
+
+
+def test_dp_07_where_the_clock_was_put_back_an_increment_counts_and_what_builds_on_nothing_does_not(
+    tmp_path: Path,
+) -> None:
+    place = place_of(tmp_path / "to")
+    for one in (manifest("1", "2"), manifest("2", "3"), manifest("3"), manifest("4", "gone"), manifest("5", "4")):
+        write_manifest(place, one)
+    assert [one.id for one in list_backups(place)] == ["1", "2", "3"]
+
+
+def test_dp_07_what_prune_looks_at_is_unpacked_nowhere(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    place = place_of(tmp_path / "to")
+    for id_ in ("1", "2"):
+        place.put(f"backups/{id_}/base.tar.gz", b"could not be unpacked")
+        digests = {"base.tar.gz": sha256(b"could not be unpacked").hexdigest()}
+        write_manifest(place, replace(manifest(id_), digests=digests))
+    assert prune_backups(settings, place, 1, None, datetime.now(UTC)) == ["1"]
+    place.put("backups/2/base.tar.gz", b"changed")
+    write_manifest(place, manifest("1"))
+    with pytest.raises(DamagedBackup, match="nothing was removed"):
+        prune_backups(settings, place, 1, None, datetime.now(UTC))
 
 
 def test_dp_07_bytes_alone_make_no_backup_of_a_database_a_spare_one() -> None:

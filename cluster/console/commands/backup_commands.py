@@ -142,7 +142,7 @@ def restore(
     """
     from cluster.state.backup.destination import destination_of
     from cluster.state.backup.erasure_log import erasure_log
-    from cluster.state.backup.restoring import restore_instance
+    from cluster.state.backup.restoring import finish_restore, restore_instance
     from cluster.state.db import embedded
 
     settings = load_settings().model_copy(update={"state_dir": state_dir.absolute()})
@@ -157,6 +157,7 @@ def restore(
         done = restore_instance(settings, place, moment, say)
         with done.timed("erasures"):
             again = _replay(settings, [body["receipt"] for body in erasure_log(place)])
+        finish_restore(settings.state_dir)
     finally:
         embedded.stop_servers(settings.state_dir)
     facts = {"backup": done.backup.id, "to_time": to_time, "state_dir": str(settings.state_dir), "erased_again": again}
@@ -183,7 +184,7 @@ def _replay(settings: Settings, receipts: list[Any]) -> int:
     command = ["env", f"AOS_STATE_DIR={settings.state_dir}", *REPLAY, str(listed)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:  # the list stays: nobody may open this state before they are carried out
-        fix = "Do not open this instance to anybody: `aos erasures replay` once it runs, or restore again."
+        fix = "Restore again into an empty folder: `aos up` does not open this one."
         raise Invalid(f"erasures could not be carried out again: {done.stderr.strip()[-600:]}", fix=fix)
     listed.unlink()
     return int(done.stdout.split()[-1])

@@ -59,7 +59,10 @@ def plan_backup(settings: Settings, place: Destination, wanted: str | None) -> B
         return BackupPlan("full", None, "there is none yet to build on")
     if _ask(settings, "show summarize_wal") != "on":
         return BackupPlan("full", None, "this server keeps no summaries yet: `aos down`, `aos up`")
-    age = datetime.now(UTC) - datetime.fromisoformat(chain_of(backups, backups[-1])[0].ended)
+    chain = chain_of(backups, backups[-1])
+    if lost := [one.id for one in chain if place.side.size(f"backups/{one.id}/base.tar.gz") != one.size]:
+        return BackupPlan("full", None, f"{lost[0]} is damaged, and an increment would be of no use")
+    age = datetime.now(UTC) - datetime.fromisoformat(chain[0].ended)
     if wanted is None and age >= FULL_EVERY:
         return BackupPlan("full", None, "the last full one is a week old")
     return BackupPlan("incremental", backups[-1], f"on {backups[-1].id}")

@@ -66,10 +66,12 @@ def list_backups(place: Destination) -> list[BackupManifest]:
     for key in place.keys("backups"):
         if not key.endswith("/manifest.json"):
             continue
-        one = _parse(place.read_json(key), key)
-        if one is not None and (one.parent is None or one.parent in found):
+        if (one := _parse(place.read_json(key), key)) is not None:
             found[one.id] = one
-    return list(found.values())
+    whole: set[str] = set()
+    while fresh := {id_ for id_, one in found.items() if one.parent is None or one.parent in whole} - whole:
+        whole |= fresh  # not in one pass: where the clock was put back, an increment has an older name than its parent
+    return [one for id_, one in found.items() if id_ in whole]
 
 
 def _parse(body: Any, key: str) -> BackupManifest | None:

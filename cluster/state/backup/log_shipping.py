@@ -34,9 +34,9 @@ RECEIVER: Final = "pg_receivewal"
 class LogShipping:
     """Begun with the first round, and again where the receiver died; `close` ends it."""
 
-    def __init__(self, settings: Settings, place: Destination) -> None:
-        """Nothing runs yet."""
-        self._settings, self._place = settings, place
+    def __init__(self, settings: Settings, place: Destination, most: int = SPOOL_MOST) -> None:
+        """Nothing runs yet. `most`: bytes that may wait here for a destination that takes none."""
+        self._settings, self._place, self._most = settings, place, most
         self._folder = settings.state_dir / "wal-spool"
         self._spool = LogSpool(self._folder, place)
         self._receiver: subprocess.Popen[bytes] | None = None
@@ -65,6 +65,8 @@ class LogShipping:
                     return _now(db)
                 claim_database(self._place, _one(db, "select system_identifier::text from pg_control_system()"))
                 self._renew_lost_slot(db)
+                if self._spool.size() > self._most:  # else each round would receive more, until the disk here is full
+                    self._spool.ship()
                 self._ensure_receiver(admin)
                 moment = self._received(db)
         except psycopg.Error as error:
@@ -98,7 +100,7 @@ class LogShipping:
 
     def bound_spool(self) -> None:
         """The destination is away: receive no more where the spool is full."""
-        if self._spool.size() > SPOOL_MOST:
+        if self._spool.size() > self._most:
             self._end_receiver()
 
     def _renew_lost_slot(self, db: psycopg.Connection[Any]) -> None:
@@ -106,6 +108,8 @@ class LogShipping:
         slot = db.execute("select wal_status from pg_replication_slots where slot_name = %s", [SLOT]).fetchone()
         if slot is not None and slot[0] != "lost":
             return
+        if slot is None:
+            _require_bound(db)
         self._end_receiver()
         if slot is not None:
             self._spool.ship()  # what was received before is whole up to there
@@ -152,6 +156,14 @@ class LogShipping:
             if key not in self._sent and self._place.side.size(key) is None:
                 self._place.put(key, json.dumps({"receipt": receipt, "files": list(files or [])}).encode())
             self._sent.add(key)
+
+
+def _require_bound(db: psycopg.Connection[Any]) -> None:
+    """A slot that nobody reads would fill the disk of a server that earlier code has started, and that still runs."""
+    bound = "select source from pg_settings where name = 'max_slot_wal_keep_size'"
+    if _one(db, bound) == "default":
+        why = "this server keeps log without bound for whoever does not fetch it: earlier code has started it"
+        raise BackupFailed(why, fix="`aos down`, `aos up`.")
 
 
 def _now(db: psycopg.Connection[Any]) -> str:

@@ -35,6 +35,7 @@ LOG = "restored_log"  # inside the data: Postgres' account may reach nothing els
 AHEAD = b"recovery ended before configured recovery target"
 AT_ONCE, BATCH = 8, 1024
 RECEIPT_KEY = "receipt-key"
+UNFINISHED = "restore-unfinished"
 NO_KEYS = f"Put {', '.join(SECRET_FILES)} into the folder, by themselves."
 Report = Callable[[str], None]
 
@@ -64,6 +65,8 @@ class Restore:
 def restore_instance(settings: Settings, place: Destination, to_time: datetime | None, report: Report) -> Restore:
     """Put it back; the database's server runs afterwards. Of an external database its operator has put back that one.
 
+    Nothing opens it before `finish_restore`: without its bytes, or with what was erased since.
+
     Raises Conflict: the folder is not empty. Invalid: nothing reaches that time. BackupFailed, DamagedBackup.
     """
     state = settings.state_dir
@@ -77,11 +80,24 @@ def restore_instance(settings: Settings, place: Destination, to_time: datetime |
     _put_secrets(settings, place, done.backup, report)
     if erasure_log(place) and not (state / RECEIPT_KEY).exists():
         raise Invalid(f"{RECEIPT_KEY} is not in {state}, and erasures are to be carried out again", fix=NO_KEYS)
+    (state / UNFINISHED).touch()
     if done.backup.wal:
         _put_database(settings, place, to_time, done, report)
     with done.timed("blobs"):
         _put_blobs(settings, place, done, report)
     return done
+
+
+def finish_restore(state_dir: Path) -> None:
+    """Erasures were carried out again, too."""
+    (state_dir / UNFINISHED).unlink()
+
+
+def require_finished(state_dir: Path) -> None:
+    """Raises Conflict: a restore into this folder failed or was killed."""
+    if (mark := state_dir / UNFINISHED).exists():
+        fix = f"Restore again into an empty folder. To open this one all the same, remove {mark}."
+        raise Conflict(f"the restore into {state_dir} did not end well: bytes or erasures may be missing", fix=fix)
 
 
 def _put_database(

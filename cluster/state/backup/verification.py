@@ -24,38 +24,39 @@ def verify_destination(place: Destination) -> list[str]:
     """What is wrong, a line for each; none where all is well. Raises NewerBackup."""
     backups = list_backups(place)
     found = [] if backups else ["there is no backup"]
-    found += chain_faults(place, backups)
+    found += [fault for one in backups for fault in hash_faults(place, one) or _base_faults(place, one)]
     try:
         erased = {name.removeprefix("blob:") for name in erased_files(place)}  # they go with the next `prune`
         with read_catalogue(place) as catalogue:
             for one in catalogue.records():
                 if one.key not in erased:
-                    found += _hash_faults(place, blob_object(one.digest), one.digest, f"blob {one.key}")
+                    found += _object_faults(place, blob_object(one.digest), one.digest, f"blob {one.key}")
     except (BackupFailed, DamagedBackup) as error:
         found.append(str(error))
     return found + list(_log_faults(place))
 
 
-def chain_faults(place: Destination, backups: list[BackupManifest]) -> list[str]:
-    """What is wrong with what these backups consist of."""
-    return [fault for one in backups for fault in _faults(place, one)]
-
-
-def _faults(place: Destination, one: BackupManifest) -> list[str]:
+def hash_faults(place: Destination, one: BackupManifest) -> list[str]:
+    """What is no more as it was written, after pg_verifybackup had seen it; takes no room."""
     found = []
     for name, digest in one.digests.items():
-        found += _hash_faults(place, f"backups/{one.id}/{name}", digest, f"backup {one.id}")
-    if one.wal and not found:
-        with TemporaryDirectory(prefix="aos-verify-") as folder:
-            try:
-                unpack_base(place, one, Path(folder) / "data")
-                run_tool([f"{postgres_programs()}/pg_verifybackup", "-q", f"{folder}/data"])
-            except (BackupFailed, DamagedBackup) as error:
-                found.append(f"backup {one.id}: {error}")
+        found += _object_faults(place, f"backups/{one.id}/{name}", digest, f"backup {one.id}")
     return found
 
 
-def _hash_faults(place: Destination, key: str, digest: str, what: str) -> list[str]:
+def _base_faults(place: Destination, one: BackupManifest) -> list[str]:
+    if not one.wal:
+        return []
+    with TemporaryDirectory(prefix="aos-verify-") as folder:
+        try:
+            unpack_base(place, one, Path(folder) / "data")
+            run_tool([f"{postgres_programs()}/pg_verifybackup", "-q", f"{folder}/data"])
+        except (BackupFailed, DamagedBackup) as error:
+            return [f"backup {one.id}: {error}"]
+    return []
+
+
+def _object_faults(place: Destination, key: str, digest: str, what: str) -> list[str]:
     seen = sha256()
     try:
         for block in place.side.blocks(key):
