@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.basics.errors import Unavailable
+from cluster.basics.errors import LeaseLost, Unavailable
 from cluster.basics.scope import Scope
 from pipelines.documents.document import VersionId
 from pipelines.documents.index.generations import IndexedVersion
@@ -149,3 +149,42 @@ async def test_a_batch_is_as_long_as_its_job_is_quick(ledger: Bench, scope: Scop
     assert batches.size(own, 3, 1) == 10
     assert batches.size(type(own)("another"), 3, 180) == 300
     assert batches.size(type(own)("another"), 1000, 180) == MOST_PAGES
+
+
+class EndlessStages:
+    """Reads on for as long as somebody takes what it reads; then it is closed."""
+
+    def __init__(self, here: HereStages) -> None:
+        self.survey, self.index, self._here, self.closed = here.survey, here.index, here, False
+
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
+        try:
+            async for pages in self._here.read(slices[:2]):
+                yield pages
+            await asyncio.Event().wait()
+        finally:
+            self.closed = True
+
+
+@pytest.mark.parametrize("readers", [2, None])
+async def test_nothing_reads_on_for_a_turn_whose_lease_was_lost(
+    ledger: Bench, scope: Scope, folder: Path, readers: int | None
+) -> None:
+    """It has ended when the turn has, whoever still holds the error."""
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    stages = EndlessStages(ledger.here())
+    job = await ledger.claim(lease=0.05)
+    await ledger.runner().turn(job, await ledger.recipe(), lambda: bool(ledger.reader.told))  # surveyed, nothing read
+    thief = []
+
+    async def look(failure: object) -> None:
+        if not thief:
+            await asyncio.sleep(0.1)
+            thief.append(await ledger.claim("worker-2"))
+
+    batches, kept = PageBatches(ledger.jobs, ledger.store, ledger.blobs, ledger.read, None), None
+    try:
+        await batches.run(job, 60, lambda pages: stages, look, bool, bool, readers)
+    except LeaseLost as error:
+        kept = error
+    assert kept is not None and stages.closed
