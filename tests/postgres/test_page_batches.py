@@ -9,7 +9,7 @@ import pytest
 from cluster.basics.errors import LeaseLost, Unavailable
 from cluster.basics.scope import Scope
 from pipelines.documents.document import VersionId
-from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
 from pipelines.documents.ingest.job_plan import READ
 from pipelines.documents.ingest.page_batches import MOST_PAGES, PageBatches
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
@@ -94,6 +94,27 @@ async def test_pages_are_read_on_while_the_embedder_is_away(ledger: Bench, scope
     with pytest.raises(Unavailable, match="embedder"):
         await ledger.runner().turn(job, await ledger.recipe(), lambda: False)
     assert not await ledger.jobs.pending(job.lease, READ, 100)
+
+
+class BrokenStages(OverlapStages):
+    """Its embedder gives numbers that are none, which ends the job."""
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        raise BrokenVectors(versions[0])
+        yield []
+
+
+async def test_an_index_that_fails_accuses_no_page_that_was_read_meanwhile(
+    ledger: Bench, scope: Scope, folder: Path
+) -> None:
+    """Whoever resumes the job has all their attempts."""
+    ledger.stages, ledger.readers = BrokenStages(ledger.here()), lambda: 2
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    job = await ledger.claim()
+    with pytest.raises(BrokenVectors):
+        await ledger.runner().turn(job, await ledger.recipe(), lambda: False)
+    left = await ledger.jobs.pending(job.lease, READ, 100)
+    assert left and {unit.attempts for unit in left} == {0}
 
 
 async def test_a_death_among_many_pages_accuses_those_that_were_in_line(
