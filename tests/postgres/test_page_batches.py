@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.basics.errors import LeaseLost, Unavailable
+from cluster.basics.errors import LeaseLost, Stalled, Unavailable
 from cluster.basics.scope import Scope
 from pipelines.documents.document import VersionId
 from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
@@ -115,6 +115,48 @@ async def test_an_index_that_fails_accuses_no_page_that_was_read_meanwhile(
         await ledger.runner().turn(job, await ledger.recipe(), lambda: False)
     left = await ledger.jobs.pending(job.lease, READ, 100)
     assert left and {unit.attempts for unit in left} == {0}
+
+
+class StarvedStages(OverlapStages):
+    """Nobody gets on with its index; what reads notices that it stands still too, where it is not told to stop."""
+
+    def __init__(self, here: HereStages, stalls: bool) -> None:
+        super().__init__(here)
+        self._stalls = stalls
+
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
+        async for pages in super().read(slices):
+            yield pages
+            if self._stalls and self.waits:
+                raise Stalled("nothing gets on")
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        self._asked.set()
+        await asyncio.Event().wait()
+        yield []
+
+    @property
+    def waits(self) -> bool:
+        return self._asked.is_set()
+
+
+@pytest.mark.parametrize("stalls", [True, False])
+async def test_an_index_that_gets_nowhere_holds_up_no_turn_that_is_over(
+    ledger: Bench, scope: Scope, folder: Path, stalls: bool
+) -> None:
+    """Neither after a stall, of which the runner learns, nor where the job was cancelled; it costs no attempt."""
+    stages = ledger.stages = StarvedStages(ledger.here(), stalls)
+    ledger.readers = lambda: 2
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    job, ended = await ledger.claim(), lambda: stages.waits and not stalls
+    async with asyncio.timeout(30):
+        if stalls:
+            with pytest.raises(Stalled):
+                await ledger.runner().turn(job, await ledger.recipe(), ended, ended)
+        else:
+            assert not (await ledger.runner().turn(job, await ledger.recipe(), ended, ended)).ended
+    (row,) = await ledger.rows(scope, "select max(attempts) as most from units where status = 'pending'")
+    assert row["most"] == 0
 
 
 async def test_a_death_among_many_pages_accuses_those_that_were_in_line(
