@@ -82,9 +82,9 @@ def head_processes(state_dir: Path) -> dict[str, psutil.Process]:
     return {name: process for name, process in found.items() if name in HEAD}
 
 
-def processes_by_title(state_dir: Path, title: str) -> list[psutil.Process]:
-    """Processes of our Ray whose command line, or title, begins so."""
-    return [process for process, words in _own_daemons(state_dir) if " ".join(words).startswith(title)]
+def processes_by_title(state_dir: Path, *titles: str) -> list[psutil.Process]:
+    """Processes of our Ray whose command line, or title, begins with one of these."""
+    return [process for process, words in _own_daemons(state_dir) if " ".join(words).startswith(titles)]
 
 
 def proxy_processes(state_dir: Path) -> list[psutil.Process]:

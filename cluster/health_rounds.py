@@ -17,7 +17,7 @@ from cluster.deploy import APPLICATIONS
 from cluster.state.db.daemon import is_running
 from cluster.watch.asking import LivenessCheck, LivenessState, ask_http, ask_http2, ask_process
 from cluster.watch.hanging import SilenceTracker
-from cluster.watch.memory import MemoryWatch
+from cluster.watch.memory import TITLES, MemoryWatch
 from cluster.watch.servers import ServerProbe, ServerWatch, server_probes
 from cluster.watch.standin import StandIn, count_listeners
 from configs.sections import Settings
@@ -62,7 +62,7 @@ class LivenessRounds:
         self._state = settings.state_dir
         self._silences = SilenceTracker(clock)
         self._memory = MemoryWatch(
-            settings.ray.memory_high, lambda: connect.processes_by_title(self._state, "ray::MapWorker"), report, clock
+            settings.ray.memory_high, lambda: connect.processes_by_title(self._state, *TITLES), report, clock
         )
         self.stand_in = StandIn(settings.http.host, settings.http.port)
         self._head: dict[str, psutil.Process] = {}

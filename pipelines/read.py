@@ -101,11 +101,19 @@ def bound_readers(settings: ReadSettings, gpus: float = 0) -> ReaderBounds:
         return ReaderBounds(settings.readers, settings.readers)
     free = ray.available_resources()  # type: ignore[no-untyped-call]
     there = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    # None without an autoscaler. Ray Data itself takes this for the size that a cluster may grow to.
-    most = ray._private.state.state.get_max_resources_from_cluster_config()
+    most = most_resources(ray._private.state.state)
     nodes = sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]
-    room = ClusterRoom.of_ray(free, there, most or {}, nodes, os.cpu_count())
+    room = ClusterRoom.of_ray(free, there, most, nodes, os.cpu_count())
     return reader_bounds(room, settings.reader_cpus, gpus)
+
+
+def most_resources(state: object) -> Mapping[str, float]:
+    """What an autoscaler may make the cluster grow to; empty without one, and where this Ray does not tell.
+
+    Ray Data itself takes this for the size that a cluster may grow to, but it is no part of what Ray promises.
+    """
+    ask = getattr(state, "get_max_resources_from_cluster_config", None)
+    return (ask() if ask else None) or {}
 
 
 def count_readers(settings: ReadSettings, gpus: float = 0) -> int:

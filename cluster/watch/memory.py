@@ -12,7 +12,8 @@ REST_SECONDS = 5.0  # after an end, until its memory is given back
 SAY_SECONDS = 60.0
 CGROUP = Path("/sys/fs/cgroup")
 # Actors that read and index in bulk, by their titles: what they have in hand is done again, and they come back.
-READERS = ("MapWorker(MapBatches(_Read))", "MapWorker(MapBatches(_Survey))", "MapWorker(MapBatches(_Index))")
+TITLES = ("ray::MapWorker(", "ray::_Index")  # the latter indexes beside those of a Dataset
+READERS = (*(f"MapWorker(MapBatches({one}))" for one in ("_Read", "_Survey", "_Index")), "ray::_Index")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.basics.errors import Unavailable
+from cluster.basics.errors import LeaseLost, Stalled, Unavailable
 from cluster.basics.scope import Scope
 from pipelines.documents.document import VersionId
-from pipelines.documents.index.generations import IndexedVersion
+from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
 from pipelines.documents.ingest.job_plan import READ
 from pipelines.documents.ingest.page_batches import MOST_PAGES, PageBatches
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
@@ -72,17 +72,17 @@ class Beside:
         self.closed += 1
 
 
-@pytest.mark.parametrize(("readers", "indexed"), [(8, 0), (9, 2)])
+@pytest.mark.parametrize(("readers", "taken"), [(8, False), (9, True)])
 async def test_what_many_readers_bring_is_indexed_by_another_process(
-    ledger: Bench, scope: Scope, folder: Path, readers: int, indexed: int
+    ledger: Bench, scope: Scope, folder: Path, readers: int, taken: bool
 ) -> None:
-    """The last document ends with its batch, and is indexed after it as any."""
+    """How many are, and how many after their batch as any, is a matter of pace."""
     stages = OverlapStages(ledger.here())
     beside = Beside(stages)
     ledger.stages, ledger.readers, ledger.beside = stages, lambda: readers, beside
     shown = await ledger.desk.show(scope, await ledger.scan(scope, folder))
     assert shown["state"] == "completed"
-    assert (beside.indexed, beside.closed > 0) == (indexed, indexed > 0)
+    assert (beside.indexed > 0, beside.closed > 0) == (taken, taken)
 
 
 async def test_pages_are_read_on_while_the_embedder_is_away(ledger: Bench, scope: Scope, folder: Path) -> None:
@@ -94,6 +94,69 @@ async def test_pages_are_read_on_while_the_embedder_is_away(ledger: Bench, scope
     with pytest.raises(Unavailable, match="embedder"):
         await ledger.runner().turn(job, await ledger.recipe(), lambda: False)
     assert not await ledger.jobs.pending(job.lease, READ, 100)
+
+
+class BrokenStages(OverlapStages):
+    """Its embedder gives numbers that are none, which ends the job."""
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        raise BrokenVectors(versions[0])
+        yield []
+
+
+async def test_an_index_that_fails_accuses_no_page_that_was_read_meanwhile(
+    ledger: Bench, scope: Scope, folder: Path
+) -> None:
+    """Whoever resumes the job has all their attempts."""
+    ledger.stages, ledger.readers = BrokenStages(ledger.here()), lambda: 2
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    job = await ledger.claim()
+    with pytest.raises(BrokenVectors):
+        await ledger.runner().turn(job, await ledger.recipe(), lambda: False)
+    left = await ledger.jobs.pending(job.lease, READ, 100)
+    assert left and {unit.attempts for unit in left} == {0}
+
+
+class StarvedStages(OverlapStages):
+    """Nobody gets on with its index; what reads notices that it stands still too, where it is not told to stop."""
+
+    def __init__(self, here: HereStages, stalls: bool) -> None:
+        super().__init__(here)
+        self._stalls = stalls
+
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
+        async for pages in super().read(slices):
+            yield pages
+            if self._stalls and self.waits:
+                raise Stalled("nothing gets on")
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        self._asked.set()
+        await asyncio.Event().wait()
+        yield []
+
+    @property
+    def waits(self) -> bool:
+        return self._asked.is_set()
+
+
+@pytest.mark.parametrize("stalls", [True, False])
+async def test_an_index_that_gets_nowhere_holds_up_no_turn_that_is_over(
+    ledger: Bench, scope: Scope, folder: Path, stalls: bool
+) -> None:
+    """Neither after a stall, of which the runner learns, nor where the job was cancelled; it costs no attempt."""
+    stages = ledger.stages = StarvedStages(ledger.here(), stalls)
+    ledger.readers = lambda: 2
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    job, ended = await ledger.claim(), lambda: stages.waits and not stalls
+    async with asyncio.timeout(30):
+        if stalls:
+            with pytest.raises(Stalled):
+                await ledger.runner().turn(job, await ledger.recipe(), ended, ended)
+        else:
+            assert not (await ledger.runner().turn(job, await ledger.recipe(), ended, ended)).ended
+    (row,) = await ledger.rows(scope, "select max(attempts) as most from units where status = 'pending'")
+    assert row["most"] == 0
 
 
 async def test_a_death_among_many_pages_accuses_those_that_were_in_line(
@@ -149,3 +212,42 @@ async def test_a_batch_is_as_long_as_its_job_is_quick(ledger: Bench, scope: Scop
     assert batches.size(own, 3, 1) == 10
     assert batches.size(type(own)("another"), 3, 180) == 300
     assert batches.size(type(own)("another"), 1000, 180) == MOST_PAGES
+
+
+class EndlessStages:
+    """Reads on for as long as somebody takes what it reads; then it is closed."""
+
+    def __init__(self, here: HereStages) -> None:
+        self.survey, self.index, self._here, self.closed = here.survey, here.index, here, False
+
+    async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
+        try:
+            async for pages in self._here.read(slices[:2]):
+                yield pages
+            await asyncio.Event().wait()
+        finally:
+            self.closed = True
+
+
+@pytest.mark.parametrize("readers", [2, None])
+async def test_nothing_reads_on_for_a_turn_whose_lease_was_lost(
+    ledger: Bench, scope: Scope, folder: Path, readers: int | None
+) -> None:
+    """It has ended when the turn has, whoever still holds the error."""
+    await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
+    stages = EndlessStages(ledger.here())
+    job = await ledger.claim(lease=0.05)
+    await ledger.runner().turn(job, await ledger.recipe(), lambda: bool(ledger.reader.told))  # surveyed, nothing read
+    thief = []
+
+    async def look(failure: object) -> None:
+        if not thief:
+            await asyncio.sleep(0.1)
+            thief.append(await ledger.claim("worker-2"))
+
+    batches, kept = PageBatches(ledger.jobs, ledger.store, ledger.blobs, ledger.read, None), None
+    try:
+        await batches.run(job, 60, lambda pages: stages, look, bool, bool, readers)
+    except LeaseLost as error:
+        kept = error
+    assert kept is not None and stages.closed

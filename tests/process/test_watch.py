@@ -293,6 +293,15 @@ def test_where_memory_runs_out_the_largest_reader_goes_and_nobody_else() -> None
         assert gateway.poll() is None
 
 
+@pytest.mark.parametrize("title", ["ray::_Index", "ray::_Index.index_group"])
+def test_what_indexes_beside_readers_goes_as_they_do(title: str) -> None:
+    assert title.startswith(memory.TITLES) and READER.startswith(memory.TITLES) and not OTHER.startswith(memory.TITLES)
+    with running(SLEEPS, title) as child:
+        watch = MemoryWatch(0.9, lambda: [psutil.Process(child.pid)], print, lambda: 0.0, lambda: MemoryUse(95, 100))
+        assert watch.look() == child.pid
+        assert child.wait(20) == -signal.SIGKILL
+
+
 @pytest.mark.parametrize(("limit", "share"), [("max", None), (str(10**15), None), ("1000000", 0.5)])
 def test_a_containers_limit_counts_where_it_is_nearer(tmp_path: Path, limit: str, share: float | None) -> None:
     (tmp_path / "memory.max").write_text(limit)

@@ -20,6 +20,7 @@ from cluster.basics.errors import DiskFull, Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.ports import EmbeddingLane
 from cluster.state.db.postgres import Database
+from cluster.watch import memory
 from configs.sections import ChunkSettings, OcrSettings, ReadSettings
 from configs.settings import load_settings
 from pipelines import rows
@@ -202,7 +203,7 @@ def reserves(cpus: float, seconds: float = 20) -> bool:
     return False
 
 
-class Indexed:
+class _Index:
     """Indexes nothing, and dies at a version that is called so."""
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
@@ -217,11 +218,13 @@ class Indexed:
 async def test_documents_are_indexed_beside_a_dataset_that_reads(cluster: str) -> None:
     """By an actor that takes one CPU and gives it back; one that dies leaves what is left to another time."""
     scope = Scope.of_worker(TenantId("t"), WorkspaceId("w"))
-    beside = IndexBeside(ReadSettings(reader_cpus=1), {"ocr.psm": 6}, Indexed)
+    beside = IndexBeside(ReadSettings(reader_cpus=1), {"ocr.psm": 6}, _Index)
     versions = [VersionId(str(n)) for n in range(20)]
     found = [one async for some in beside.index(scope, versions) for one in some]
     assert [one.version for one in found] == versions
     assert reserves(1)
+    titles = [" ".join(process.cmdline()) for process in psutil.Process().children(recursive=True)]
+    assert sum(title.startswith(memory.TITLES) for title in titles) == 1  # where memory runs out it ends as readers do
     with pytest.raises(Unavailable):
         [one async for one in beside.index(scope, [VersionId("death")])]
     await beside.close()

@@ -14,6 +14,7 @@ from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.console.findings import StatusColour
 from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.settings import load_settings
+from pipelines.read import most_resources
 from serve_apps.http.operator_deps import ServeDeployment
 from serve_apps.operations import PARTS, OurCluster
 from tests.fakes.api_server import ApiServer, serve_api
@@ -102,3 +103,17 @@ def test_a_plan_that_does_not_hold_is_refused_and_parts_that_are_away_are_red(tm
         (ray,), (redis,) = probes["ray"](), probes["redis"]()
         assert (ray.colour, redis.colour) == (StatusColour.RED, StatusColour.RED) and redis.fix
         assert probes["disk"]()[0].part == "disk"
+
+
+class _RayState:
+    """Ray's own record of the cluster, that tells what its autoscaler may add."""
+
+    def get_max_resources_from_cluster_config(self) -> dict[str, float]:
+        return {"CPU": 64.0}
+
+
+@pytest.mark.parametrize(("state", "most"), [(_RayState(), {"CPU": 64.0}), (object(), {})])
+def test_a_ray_that_does_not_tell_what_a_cluster_may_grow_to_has_no_more_than_it_has(
+    state: object, most: dict[str, float]
+) -> None:
+    assert most_resources(state) == most

@@ -3,9 +3,9 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
-from cluster.basics.errors import DiskFull, Transient
+from cluster.basics.errors import AosError, DiskFull, Transient
 from cluster.state.work.jobs import JobLease, JobLedger, WorkUnit
 from pipelines.documents.ingest.job_cost import TooSlow
 
@@ -56,6 +56,10 @@ async def count_attempts(
         yield attempts
     except (Transient, TooSlow):
         await _refund(jobs, lease, stage, sorted(attempts.untouched))
+        raise
+    except asyncio.CancelledError:  # what went on beside it has failed, and these have done nothing
+        with suppress(AosError):
+            await jobs.refund(lease, stage, sorted(attempts.untouched))
         raise
     await jobs.refund(lease, stage, sorted(attempts.untouched))
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -39,7 +39,7 @@ from pipelines.documents.ingest.job_cost import JobCosts, TooSlow, refuse_slow
 from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
 from pipelines.documents.ingest.outcome import JobReporter, index_settled
 from pipelines.documents.ingest.page_batches import BATCH_SECONDS, BATCH_SECONDS_HERE, PageBatches
-from pipelines.documents.ingest.stages import BatchResult, IndexStage, JobStages, VersionIndexing
+from pipelines.documents.ingest.stages import BatchResult, IndexStage, JobStages, VersionIndexing, unless_over
 from pipelines.documents.ingest.suspects import most_deaths, suspects_apart
 from pipelines.documents.ingest.sync_turn import SyncTurn
 from pipelines.documents.ingest.vision_step import VisionStep
@@ -244,7 +244,7 @@ class IngestionRunner:
     async def _read_and_index(
         self,
         job: ClaimedJob,
-        index: Callable[[VersionIndexing, int], Awaitable[int]],
+        index: Callable[[VersionIndexing, int], Coroutine[Any, Any, int]],
         stopped: Callable[[], bool],
         ended: Callable[[], bool],
     ) -> int:
@@ -258,14 +258,16 @@ class IngestionRunner:
             most = min(most, self._read.small_pages)
         look = partial(self._look_at_failure, job)
         reading = self._pages.run(job, most, self._choose_stages, look, stopped, ended, readers)
-        return await (reading if self._stays or self._holds else self._index_beside(job, readers, reading, index))
+        alone = self._stays or self._holds
+        return await (reading if alone else self._index_beside(job, readers, reading, index, ended))
 
     async def _index_beside(
         self,
         job: ClaimedJob,
         readers: int | None,
         reading: Coroutine[Any, Any, int],
-        index: Callable[[VersionIndexing, int], Awaitable[int]],
+        index: Callable[[VersionIndexing, int], Coroutine[Any, Any, int]],
+        ended: Callable[[], bool],
     ) -> int:
         """Index documents as their last page is written, while others are read; what this returns is of both.
 
@@ -279,7 +281,7 @@ class IngestionRunner:
             while not (await asyncio.wait({task}, timeout=pause))[0]:
                 began = self._clock()
                 try:
-                    found = await index(stage, most)
+                    found = await unless_over(index(stage, most), task, ended)
                 except Transient as error:
                     log.warning("job %s reads on: %s", job.lease.job, error)
                     break

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 
 from cluster.state.work.jobs import ClaimedJob, JobId, JobLease, JobLedger, UnitOutcome, UnitStatus, WorkUnit
 from configs.sections import ReadSettings
@@ -84,16 +85,25 @@ class PageBatches:
         began = self._clock()
 
         async def seen() -> AsyncGenerator[list[ReadPage]]:
-            async for pages in choose(len(units)).read(slices):
-                for page in pages:
-                    await look(page.page.failure)
-                improve = None if self._vision is None else self._vision.improve(lease, pages, units, paths, ended)
-                yield pages if improve is None else await improve
-                if stopped():
-                    return
+            reading = choose(len(units)).read(slices)
+            try:
+                async for pages in reading:
+                    for page in pages:
+                        await look(page.page.failure)
+                    improve = None if self._vision is None else self._vision.improve(lease, pages, units, paths, ended)
+                    yield pages if improve is None else await improve
+                    if stopped():
+                        return
+            finally:
+                if close := getattr(reading, "aclose", None):  # its readers end with the turn, not some time later
+                    await close()
 
-        async with count_attempts(self._jobs, lease, READ, in_line, ahead) as attempts:
-            async for pages in gather_ahead(seen(), WRITE_PAGES) if readers else seen():
+        async with (
+            count_attempts(self._jobs, lease, READ, in_line, ahead) as attempts,
+            # Closed however the writes end: nobody reads on for a turn that is over.
+            aclosing(gather_ahead(seen(), WRITE_PAGES) if readers else seen()) as read,
+        ):
+            async for pages in read:
                 done += await self._write(lease, pages, units)
                 await attempts.touch(page.key for page in pages)
         self._cut = stopped()

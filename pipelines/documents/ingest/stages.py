@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,8 @@ from pipelines.documents.extract.containers.unpacked import CONTAINERS, NOTHING_
 from pipelines.documents.index.chunk_and_embed import VersionIndexer
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import SHARED_FILES, FileAccess, FileReader, PageSlice, ReadPage, read_slice
+
+LOOK_SECONDS = 1.0  # between two looks whether what goes on beside has ended
 
 Item = TypeVar("Item")
 VersionIndexing = Callable[[Scope, Sequence[VersionId]], AsyncIterator[list[IndexedVersion]]]
@@ -193,3 +195,20 @@ async def gather_ahead(lists: AsyncGenerator[list[Item]], most: int) -> AsyncGen
     finally:
         pulling.cancel()
         await asyncio.wait({pulling, ending})
+
+
+async def unless_over(index: Coroutine[Any, Any, int], reading: asyncio.Task[int], ended: Callable[[], bool]) -> int:
+    """What an index comes to; given up once the reading beside it has failed, or this worker is to leave the job.
+
+    Its process may wait for a CPU for as long as others want them all.
+    """
+    indexing = asyncio.create_task(index)
+    try:
+        while not indexing.done():
+            await asyncio.wait({indexing}, timeout=LOOK_SECONDS)
+            if not indexing.done() and reading.done() and (ended() or reading.exception() is not None):
+                return 0
+        return indexing.result()
+    finally:
+        indexing.cancel()
+        await asyncio.wait({indexing})
