@@ -1,4 +1,4 @@
-"""The conversation of README, against the running product and a scripted model, all of it over real HTTP."""
+"""The conversation of serve_apps/README.md, with the running product and a scripted model, all of it over real HTTP."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""README's "Write a skill in five minutes", followed to the letter against the running product and a scripted model."""
+"""The skill of skills/README.md, written to the letter, against the running product and a scripted model."""
 
 import os
 import re
@@ -21,12 +21,12 @@ pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed: Python skills are refused"),
 ]
-HEADING = "### Write a skill in five minutes"
+HEADING = "## Write a skill in five minutes"
 
 
 def commands() -> str:
     """The section's commands, as a shell reads them."""
-    section = (ROOT / "README.md").read_text(encoding="utf-8").partition(HEADING)[2]
+    section = (ROOT / "skills" / "README.md").read_text(encoding="utf-8").partition(HEADING)[2]
     found = re.search(r"```\n(.*?)```", section, re.DOTALL)
     assert found
     return found[1]
@@ -50,7 +50,7 @@ def model(http: httpx.Client) -> Iterator[ModelServer]:
 
 
 def test_sk_06_readme_makes_a_skill_that_an_agent_uses(product: Product, model: ModelServer, tmp_path: Path) -> None:
-    """SK-06, SK-10: what README says makes a package, brings it in, and an agent calls it; 21 is right."""
+    """SK-06, SK-10: what the manual says makes a package, brings it in, and an agent calls it; 21 is right."""
     programs = tmp_path / "bin"
     programs.mkdir()
     aos = programs / "aos"
