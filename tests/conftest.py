@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import itertools
 import os
 import shutil
 import tempfile
@@ -16,6 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from cluster.state.db.embedded import StateEndpoints
+    from tests.databases import SpareDatabases
 
 # Before anything imports Ray or torch: no token file in the home directory, no statistics, no hub, no thread storms.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
@@ -28,8 +28,6 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 MEMORY_BYTES = 4 << 30
-
-_numbers = itertools.count(1)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -97,21 +95,21 @@ def template_database(endpoints: "StateEndpoints") -> str:
     return "aos_template"
 
 
-@pytest.fixture
-def database(endpoints: "StateEndpoints", template_database: str) -> Iterator[str]:
-    """The name of this test's own migrated database."""
-    import psycopg
-    from psycopg.conninfo import make_conninfo
+@pytest.fixture(scope="session")
+def databases(endpoints: "StateEndpoints", template_database: str) -> Iterator["SpareDatabases"]:
+    """Migrated databases, one always ready."""
+    from tests.databases import SpareDatabases
 
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    with psycopg.connect(endpoints.postgres_admin or "", autocommit=True) as connection:
-        connection.execute(f"create database {name} template {template_database} strategy file_copy")
-        try:
-            with psycopg.connect(make_conninfo(endpoints.postgres_admin or "", dbname=name), autocommit=True) as copied:
-                copied.execute("select make_keyword_index()")
-            yield name
-        finally:
-            connection.execute(f"drop database {name} with (force)")
+    made = SpareDatabases(endpoints.postgres_admin or "", template_database)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def database(databases: "SpareDatabases") -> Iterator[str]:
+    """The name of this test's own migrated database."""
+    with databases.lend() as name:
+        yield name
 
 
 @pytest.fixture

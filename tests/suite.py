@@ -1,4 +1,4 @@
-"""The whole suite as two rows of pytest runs at once, about as long as each other: Ray, a browser, sockets; the rest.
+"""The whole suite as two rows of pytest runs at once, about as long as each other: all without Postgres; the rest.
 
 What drives the product, by its API or in a browser, shares one; there is no coroutine among those tests, as Playwright
 leaves an event loop running in the thread that started it.
@@ -25,7 +25,11 @@ MOST_AGAIN = 3
 LONGEST = 3_600.0  # seconds that the runs may take together; a test may take what pyproject.toml gives it
 BROKEN_OFF = 2  # pytest: interrupted
 FAILED = 1  # pytest: some tests failed; anything above says that the run itself broke
-ROW = {"product": ("tests/acceptance",), "ray": ("tests/weights", "tests/ray")}
+ROW = {
+    "product": ("tests/acceptance",),
+    "ray": ("tests/weights", "tests/ray"),
+    "apart": ("tests/process", "tests/ui", "tests/unit", "tests/wire"),
+}
 
 
 def runs() -> dict[str, list[str]]:
