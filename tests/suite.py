@@ -22,7 +22,7 @@ from tests.evals.report import ROOT, Report
 
 GOAL, SECONDS = "`make test` ≤ 20 min on 2 cores; unit tests alone ≤ 20 s and import no Ray.", 1_200
 MOST_AGAIN = 3
-LONGEST = 3_600.0  # seconds that the runs may take together; a test may take what pyproject.toml gives it
+LONGEST = 4_200.0  # seconds that the runs may take together; a test may take what pyproject.toml gives it
 BROKEN_OFF = 2  # pytest: interrupted
 FAILED = 1  # pytest: some tests failed; anything above says that the run itself broke
 ROW = {

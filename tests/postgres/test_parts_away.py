@@ -84,9 +84,10 @@ async def test_in_18_a_scan_waits_for_an_embedder_that_went_away_in_its_middle(
     assert told["state"] == "queued" and "embedder" in told["part_away"]
     assert await most_attempts(ledger, scope) == 0
     found = await statuses(ledger, scope)
-    assert found["completed"] == 128 and not found.keys() & {"failed", "partial"}
+    # Documents are indexed beside the reading, as many at a time as are ready: 64 at most in each of two calls.
+    assert 0 < found["completed"] <= 128 and not found.keys() & {"failed", "partial"}
     words = await ledger.rows(scope, "select count(distinct version_id) as n from document_chunks")
-    assert words[0]["n"] > 128, "what was read is found by its words meanwhile"
+    assert words[0]["n"] > found["completed"], "what was read is found by its words meanwhile"
     embedder.good = 10_000
     while (await ledger.desk.show(scope, job))["state"] != "completed":
         assert await worker(ledger).once(JobLane.BULK)
