@@ -64,7 +64,7 @@ def endpoints() -> Iterator["StateEndpoints"]:
     try:
         found = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(folder)}))
         with psycopg.connect(found.postgres_admin or "", autocommit=True) as connection:
-            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            for setting in ("fsync", "synchronous_commit", "full_page_writes", "summarize_wal"):
                 connection.execute(f"alter system set {setting} = off")
             connection.execute("select pg_reload_conf()")
         yield found
