@@ -13,7 +13,7 @@ from cluster.console.findings import GREEN, RED, YELLOW, StatusColour
 from cluster.doctor_replication import probe_replication
 from cluster.state.db.embedded import postgres_endpoints, timeline_fence
 from cluster.state.db.postgres import Database
-from cluster.state.db.primary import refuse_replaced
+from cluster.state.db.primary import StaleServer, connect_fenced, refuse_replaced
 from cluster.watch.asking import LivenessState
 from cluster.watch.servers import ask_postgres
 from configs.sections import Settings
@@ -122,7 +122,11 @@ async def test_a_former_primary_that_comes_back_is_not_written_to(pair: Postgres
     fence = timeline_fence(configured)
     assert owner is not None and fence is not None
     await refuse_replaced(owner, fence)
+    with connect_fenced(application, fence) as connection:
+        assert connection.execute("select count(*) from kept").fetchone() == (3,)
     pair.standby.kill()
+    with pytest.raises(StaleServer):
+        connect_fenced(application, fence)
     with pytest.raises(Conflict, match="timeline 1, and 2 was written to since"):
         await refuse_replaced(owner, fence)
     pool = Database(application, size=1, timeout=2, fence=fence)

@@ -133,9 +133,10 @@ class Database:
 
         `fence` refuses servers that were replaced; None where there are none.
         """
+        self.fence = fence
         self._pool: AsyncConnectionPool[Connection] = _Pool(
             conninfo,
-            connection_class=psycopg.AsyncConnection if fence is None else fenced_connection(fence),
+            connection_class=fenced_connection(fence),
             min_size=1,
             max_size=size,
             timeout=timeout,

@@ -64,7 +64,7 @@ def server_conninfos(conninfo: str) -> list[str]:
     hosts, addresses, ports = (_split(said.get(name)) for name in ("host", "hostaddr", "port"))
     count = max(len(hosts), len(addresses), 1)
     parts = {"host": hosts, "hostaddr": addresses, "port": ports * count if len(ports) == 1 else ports}
-    rest = {name: value for name, value in said.items() if name not in parts}
+    rest: dict[str, Any] = {name: value for name, value in said.items() if name not in parts}
     return [
         make_conninfo(**rest, **{name: found[at] for name, found in parts.items() if found and found[at]})
         for at in range(count)
@@ -96,12 +96,21 @@ class TimelineFence:
                 await cursor.execute(_IDENTITY)
                 row = await cursor.fetchone()
         except _UNTOLD:
-            await connection.rollback()
-            return
-        if not connection.autocommit:
-            await connection.rollback()
+            row = None
+        await connection.rollback()
         if row is not None and row[1]:
             await asyncio.to_thread(self.compare, row[0], row[1])
+
+    def admit_now(self, connection: psycopg.Connection[Any]) -> None:
+        """As `admit`, where there is no loop."""
+        try:
+            with connection.cursor(row_factory=tuple_row) as cursor:
+                row = cursor.execute(_IDENTITY).fetchone()
+        except _UNTOLD:
+            row = None
+        connection.rollback()
+        if row is not None and row[1]:
+            self.compare(row[0], row[1])
 
     def compare(self, system: str, timeline: int) -> None:
         """As `admit`, of a database cluster's identifier and a server's timeline."""
@@ -135,12 +144,15 @@ class TimelineFence:
             return
 
 
-def fenced_connection(fence: TimelineFence) -> type[psycopg.AsyncConnection[Any]]:
-    """A kind of connection that passes over servers which the fence refuses."""
+def fenced_connection(fence: TimelineFence | None) -> type[psycopg.AsyncConnection[Any]]:
+    """A kind of connection that passes over servers which the fence refuses; without one, any connection."""
+    if fence is None:
+        return psycopg.AsyncConnection
+    held = fence
 
     class FencedConnection(psycopg.AsyncConnection[Any]):
         @classmethod
-        async def connect(cls, conninfo: str = "", **rest: Any) -> Self:  # type: ignore[override]
+        async def connect(cls, conninfo: str = "", **rest: Any) -> Self:
             failures: list[psycopg.Error] = []
             for one in server_conninfos(conninfo):
                 try:
@@ -149,7 +161,7 @@ def fenced_connection(fence: TimelineFence) -> type[psycopg.AsyncConnection[Any]
                     failures.append(error)
                     continue
                 try:
-                    await fence.admit(connection)
+                    await held.admit(connection)
                 except psycopg.OperationalError as error:
                     await connection.close()
                     failures.append(error)
@@ -161,6 +173,27 @@ def fenced_connection(fence: TimelineFence) -> type[psycopg.AsyncConnection[Any]
             raise _one_of(failures)
 
     return FencedConnection
+
+
+def connect_fenced(conninfo: str, fence: TimelineFence | None, **rest: Any) -> psycopg.Connection[Any]:
+    """As a connection of `fenced_connection`, where there is no loop; raises as psycopg does."""
+    if fence is None:
+        return psycopg.connect(conninfo, **rest)
+    failures: list[psycopg.Error] = []
+    for one in server_conninfos(conninfo):
+        try:
+            connection = psycopg.connect(one, **rest)
+        except psycopg.OperationalError as error:
+            failures.append(error)
+            continue
+        try:
+            fence.admit_now(connection)
+        except psycopg.OperationalError as error:
+            connection.close()
+            failures.append(error)
+            continue
+        return connection
+    raise _one_of(failures)
 
 
 def _one_of(failures: list[psycopg.Error]) -> psycopg.Error:
