@@ -12,8 +12,8 @@ import pytest
 from cluster.basics.errors import InvalidSettings
 from cluster.basics.scope import Role
 from cluster.state.db.embedded import resolve_endpoints
-from cluster.state.db.primary import patient_conninfo
 from cluster.state.db.postgres import Database
+from cluster.state.db.primary import patient_conninfo
 from cluster.state.process_services import ProcessServices
 from cluster.state.settings.restart_requests import RestartLedger
 from cluster.state.settings.settings_rows import SettingsRows, load_with_rows
