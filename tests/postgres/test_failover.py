@@ -20,7 +20,7 @@ from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.postgres_pair import PostgresPair, postgres_pair
 
-SOON = 10.0  # seconds after a standby has taken over
+SOON = 5.0  # seconds after a standby has taken over; each pool looks every two
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ async def test_a_standby_that_is_promoted_has_all_that_was_answered(pair: Postgr
         assert await asyncio.to_thread(pair.primary.kill) > 3
         before = len(answered)
         enough = before + 10
-        await asyncio.sleep(4)  # long enough for the pool to have tried several times
+        await asyncio.sleep(8)  # psycopg_pool itself would look after 7 s, and then not before 15
         await asyncio.to_thread(pair.standby.promote)
         began = time.monotonic()
         await asyncio.wait_for(goes_on.wait(), 60)
