@@ -13,7 +13,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import tuple_row
 
-from cluster.basics.errors import Conflict
+from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.db.daemon import file_lock, make_private
 
 # A machine that vanishes closes no connection. Without these the kernel waits for two hours, and a new connection for
@@ -114,6 +114,8 @@ class TimelineFence:
 
     def compare(self, system: str, timeline: int) -> None:
         """As `admit`, of a database cluster's identifier and a server's timeline."""
+        if not system.isdecimal():  # it names a file
+            return
         known = max(self._known.get(system, 0), self._read(system))
         if timeline < known:
             raise StaleServer(
@@ -140,7 +142,7 @@ class TimelineFence:
                     fresh = path.with_suffix(".new")
                     fresh.write_text(f"{timeline}\n", encoding="ascii")
                     fresh.rename(path)
-        except OSError:  # a full disk: this process knows it all the same
+        except (OSError, Unavailable):  # a full disk, somebody else's folder: this process knows it all the same
             return
 
 
