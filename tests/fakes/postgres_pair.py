@@ -136,7 +136,7 @@ def postgres_pair() -> Iterator[PostgresPair]:
     folder.chmod(0o711)  # the account that runs Postgres passes
     pair = None
     try:
-        pair = PostgresPair(*(_laid_out(folder / name) for name in ("one", "two")))
+        pair = PostgresPair(_laid_out(folder / "one"), _laid_out(folder / "two"))
         pair.primary.initialise()
         pair.primary.start()
         pair.primary.rows(f"create role aos_app {RIGHTS}", "postgres")
