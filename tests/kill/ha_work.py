@@ -14,6 +14,8 @@ import httpx
 import psycopg
 
 from cluster.basics.errors import Unavailable
+from cluster.state.db.embedded import resolve_endpoints, timeline_fence
+from cluster.state.db.primary import connect_fenced
 from tests.evals.report import Report
 from tests.fakes.marks import Marks
 from tests.fakes.model_server import serve_model
@@ -49,14 +51,16 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class PatientInstance(Instance):
-    """Whose database may be away for a while."""
+    """Whose database may be away for a while, and whose former one may be back."""
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """As its class; asked again for two minutes."""
+        """As its class, of the server that the product writes to; asked again for two minutes."""
         deadline = time.monotonic() + 120
         while True:
             try:
-                return Instance.rows(self, query, *values)
+                admin, fence = resolve_endpoints(self.settings).postgres_admin, timeline_fence(self.settings)
+                with connect_fenced(admin or "", fence) as connection:
+                    return connection.execute(query.encode(), values).fetchall()
             except (Unavailable, psycopg.OperationalError):
                 if time.monotonic() > deadline:
                     raise
@@ -127,9 +131,9 @@ class Work:
                 acting.append(threading.Thread(target=self.decide, args=(label, waiting.get(label, ""))))
                 acting[-1].start()
 
-        before, outage = done_pages(self.made), Outage()
+        outage = Outage()
         fault(outage, meanwhile)
-        self._measure(name, job, before, outage)
+        self._measure(name, job, outage)
         ended = self.made.wait(job, 600)
         for thread in acting:
             thread.join()
@@ -169,11 +173,12 @@ class Work:
     def _settle(self, labels: list[str]) -> None:
         until(lambda: all(self.state(label) in ENDS for label in labels), 180)
 
-    def _measure(self, name: str, job: str, before: int, outage: Outage) -> None:
+    def _measure(self, name: str, job: str, outage: Outage) -> None:
         """From the moment at which it was taken away: until the API tells of the job, and the job goes on."""
+        before = done_pages(self.made)
         answers = until(lambda: _told(self.made, job), 240)
         first = time.monotonic() - outage.began if answers else None
-        went_on = until(lambda: done_pages(self.made) > before, 240)
+        went_on = until(lambda: done_pages(self.made) > before or before == DOCUMENTS * PAGES, 240)
         took = time.monotonic() - outage.began if went_on else None
         away = outage.over - outage.began
         self.report.figure(f"{name}: seconds until a successor was there", away, unit="s")
