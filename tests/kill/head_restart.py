@@ -187,7 +187,7 @@ def measure(place: Path, report: Report) -> None:
             "LANG": "C.UTF-8",
             "LLM_BASE_URL": url,
             "AOS_STATE_DIR": str(state / "s"),
-            "RAY_ADDRESS": f"{HOST}:{free_port()}",
+            "AOS_RAY_ADDRESS": f"{HOST}:{free_port()}",
             "AOS_RAY_DASHBOARD_PORT": str(free_port()),
             "API_PORT": str(free_port()),
             "NFS_BASE_PATH": "/",
