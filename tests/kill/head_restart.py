@@ -155,8 +155,8 @@ def two_nodes(environment: Mapping[str, str]) -> Iterator[TwoNodes]:
         shutil.rmtree(place.parent, ignore_errors=True)
 
 
-def restart_head(nodes: TwoNodes, redis_port: int, *, keeps: bool) -> Fault:
-    """Kill the head, and begin it anew; where nothing `keeps` the cluster's state, the other node, too."""
+def restart_head(nodes: TwoNodes, redis_port: int) -> Fault:
+    """Kill the head, and begin it anew; where no Redis keeps the cluster's state, the other node, too."""
 
     def fault(outage: Outage, meanwhile: Callable[[], None]) -> None:
         outage.began = time.monotonic()
@@ -164,10 +164,10 @@ def restart_head(nodes: TwoNodes, redis_port: int, *, keeps: bool) -> Fault:
         assert killed > 5, killed
         meanwhile()
         time.sleep(AWAY_SECONDS)
-        if not keeps:
+        if not redis_port:
             nodes.kill_node()  # nobody knows it any more: it would end by itself a minute later
         nodes.start_head(redis_port)
-        if not keeps:
+        if not redis_port:
             nodes.start_node()
         outage.over = time.monotonic()
 
@@ -175,7 +175,7 @@ def restart_head(nodes: TwoNodes, redis_port: int, *, keeps: bool) -> Fault:
 
 
 def measure(place: Path, report: Report) -> None:
-    """First a head that remembers nothing; the one that takes its place has Redis."""
+    """First a head whose Redis remembers; the one that takes its place at last has none."""
     redis_port = free_port()
     (place / "redis").mkdir()
     state = Path(tempfile.mkdtemp(prefix="aos-"))
@@ -196,14 +196,14 @@ def measure(place: Path, report: Report) -> None:
             "AOS_EMBEDDING_DETECT": "false",
         }
         with two_nodes(environment) as nodes:
-            nodes.start_head()
+            nodes.start_head(redis_port)
             nodes.start_node()
             with instance(**environment) as started:
                 work = work_on(started, marks, place, report)
-                work.during("head begun anew, without Redis", restart_head(nodes, redis_port, keeps=False))
                 name = "head begun anew, with Redis"
-                disturb = restart_head(nodes, redis_port, keeps=True)
+                disturb = restart_head(nodes, redis_port)
                 _judge_kept(name, nodes, report, lambda: work.during(name, disturb))
+                work.during("head begun anew, without Redis", restart_head(nodes, 0))
     shutil.rmtree(state, ignore_errors=True)
 
 
