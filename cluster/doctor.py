@@ -19,7 +19,7 @@ import pytesseract
 import redis
 from cryptography import x509
 
-from cluster import connect, deploy, doctor_backup, doctor_postgres
+from cluster import connect, deploy, doctor_backup, doctor_postgres, doctor_replication
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
@@ -318,6 +318,7 @@ def memory_bytes(settings: Settings) -> int:
 PROBES: dict[str, Probe] = {
     "supervisor": _probe_supervisor,
     "postgres": doctor_postgres.probe_postgres,
+    "postgres standby": doctor_replication.probe_replication,
     "redis": _probe_redis,
     "ray": _probe_ray,
     "serve": _probe_serve,

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from cluster import deploy
 from cluster.basics.errors import AosError, Unavailable
-from cluster.state.db.embedded import postgres_endpoints
+from cluster.state.db.embedded import postgres_endpoints, timeline_fence
 from cluster.state.settings.restart_requests import RestartLedger
 from cluster.state.settings.settings_rows import layer_settings, read_stored_rows
 from configs.sections import Settings
@@ -25,6 +25,7 @@ class Rollout:
     ) -> None:
         """Nothing is asked yet; `base` was read from files and the environment, the process' own unless given."""
         self._base, self.settings, self._environment = base, base, environment
+        self._fence = timeline_fence(base)
         self._marks: dict[str, int] = {}
         self._read_at: datetime | None = None
         self._clock, self._looked = clock, clock()
@@ -83,4 +84,4 @@ class Rollout:
             report(f"the row {name} of system_settings is left out: {why}")
 
     def _restart_ledger(self) -> RestartLedger:
-        return RestartLedger(postgres_endpoints(self._base)[0])
+        return RestartLedger(postgres_endpoints(self._base)[0], self._fence)

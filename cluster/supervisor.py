@@ -28,6 +28,7 @@ from cluster.state.backup.restoring import require_finished
 from cluster.state.db import embedded
 from cluster.state.db.daemon import end_process, make_private
 from cluster.state.db.migrate import apply_migrations, let_in
+from cluster.state.db.primary import refuse_replaced
 from cluster.state.identity.bootstrap import first_admin, new_password
 from cluster.state.secret_file import kept_secret
 from cluster.state.settings.detected_embedder import is_indexed, keep_detected, stored_embedding
@@ -50,8 +51,8 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
     Returns the first administrator's new password, until `forget_first_password`: a start that fails later keeps it;
     None where there were users already. Raises Unavailable where a server does not come up or cannot be reached,
     OtherPostgres or as `apply_migrations` where the state is not for this code, Conflict where a restore into it did
-    not end well, and InvalidSettings for an external Postgres without an owner's connection, or whose row-level
-    security does not bind the application.
+    not end well or an external Postgres was replaced by another one, and InvalidSettings for an external Postgres
+    without an owner's connection, or whose row-level security does not bind the application.
     """
     make_private(settings.state_dir)
     require_finished(settings.state_dir)
@@ -62,6 +63,8 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
             "an external Postgres is configured, but not who may migrate it",
             fix="Set DATABASE_ADMIN_URL (or POSTGRES_ADMIN_USER and POSTGRES_ADMIN_PASSWORD).",
         )
+    if (fence := embedded.timeline_fence(settings)) is not None:
+        asyncio.run(refuse_replaced(found.postgres_admin, fence))
     applied = asyncio.run(apply_migrations(found.postgres_admin, report=report))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
     asyncio.run(let_in(found.postgres_admin, found.postgres))

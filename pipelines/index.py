@@ -11,7 +11,7 @@ from ray.exceptions import RayError
 from cluster import handles
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, EmbeddingLane
-from cluster.state.db.embedded import resolve_endpoints
+from cluster.state.db.embedded import resolve_endpoints, timeline_fence
 from cluster.state.db.postgres import Database
 from configs.sections import ReadSettings, Settings
 from configs.settings import load_settings
@@ -33,7 +33,8 @@ class _Index:
         settings = load_settings(rows=given)
         be_a_reader(settings)
         self._loop = asyncio.Runner()
-        self._database = Database(resolve_endpoints(settings).postgres, size=1, timeout=settings.postgres.pool_timeout)
+        dsn, fence = resolve_endpoints(settings).postgres, timeline_fence(settings)
+        self._database = Database(dsn, size=1, timeout=settings.postgres.pool_timeout, fence=fence)
         self._loop.run(self._database.open())
         store, tokens = DocumentStore(self._database), chunk_token_ends(settings.chunk, settings.embedding)
         self._indexer = VersionIndexer(

@@ -21,7 +21,7 @@ from cluster.basics.scope import Scope
 from cluster.deploy import reader_gpus
 from cluster.models.embedding.migration import forget_facts
 from cluster.models.ports import Embedder, EmbeddingLane
-from cluster.state.db.embedded import resolve_endpoints
+from cluster.state.db.embedded import resolve_endpoints, timeline_fence
 from cluster.state.db.postgres import Database
 from cluster.state.settings.restart_requests import RestartRequests
 from cluster.state.settings.settings_rows import SettingsRows, load_settings_and_rows
@@ -113,7 +113,9 @@ class Worker:
         settings = self._settings
         found = resolve_endpoints(settings)
         room = 5 + LISTED_AT_ONCE + self._small_jobs  # the bulk lane reads and indexes at once
-        database = Database(found.postgres, size=room, timeout=settings.postgres.pool_timeout)
+        database = Database(
+            found.postgres, size=room, timeout=settings.postgres.pool_timeout, fence=timeline_fence(settings)
+        )
         await database.open()
         vault = self._vault
         watch = SettingsWatcher(self._snapshots, SettingsRows(database, vault))

@@ -32,7 +32,7 @@ from cluster.state.agent_store import AgentStore
 from cluster.state.approvals import ApprovalStore
 from cluster.state.audit import AuditLog
 from cluster.state.conversations import ConversationStore
-from cluster.state.db.embedded import resolve_endpoints
+from cluster.state.db.embedded import resolve_endpoints, timeline_fence
 from cluster.state.db.postgres import Database
 from cluster.state.episodes import EpisodeStore
 from cluster.state.identity.identity import IdentityStore
@@ -218,7 +218,7 @@ def _clock_sources() -> ClockSources:
 
 def _database(settings: Settings, conninfo: str) -> Database:
     size = settings.postgres.pool_size + settings.postgres.max_overflow
-    return Database(conninfo, size=size, timeout=settings.postgres.pool_timeout)
+    return Database(conninfo, size=size, timeout=settings.postgres.pool_timeout, fence=timeline_fence(settings))
 
 
 def _redis_client(url: str) -> Redis:

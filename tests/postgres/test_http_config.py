@@ -13,6 +13,7 @@ from cluster.basics.errors import InvalidSettings
 from cluster.basics.scope import Role
 from cluster.state.db.embedded import resolve_endpoints
 from cluster.state.db.postgres import Database
+from cluster.state.db.primary import patient_conninfo
 from cluster.state.process_services import ProcessServices
 from cluster.state.settings.restart_requests import RestartLedger
 from cluster.state.settings.settings_rows import SettingsRows, load_with_rows
@@ -247,7 +248,7 @@ async def test_programs_that_start_begin_with_the_rows(
     env = environment(tmp_path) | {"DATABASE_URL": app_dsn, "REDIS_URL": "redis://c", "OCR_DPI": "150"}
     started = load_with_rows(env)
     assert (started.chunk.size, started.ocr.dpi, started.search.fetch) == (900, 150, 100)
-    assert resolve_endpoints(started).postgres == app_dsn
+    assert resolve_endpoints(started).postgres == patient_conninfo(app_dsn)
     left_out = (await admin.get("/api/admin/config")).json()["left_out"]
     assert left_out.keys() == {"search.fetch", "x.y"}
     gone = await put(admin, {"x.y": None, "search.fetch": None})

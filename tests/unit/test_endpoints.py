@@ -5,6 +5,7 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict
 
 from cluster.state.db import embedded
+from cluster.state.db.primary import PATIENCE
 from configs.settings import load_settings
 
 
@@ -22,7 +23,7 @@ def test_configured_servers_are_used_and_none_is_started(tmp_path: Path) -> None
         }
     )
     found = embedded.start_servers(settings)
-    assert conninfo_to_dict(found.postgres) == {
+    assert conninfo_to_dict(found.postgres) == PATIENCE | {
         "host": "db.example",
         "port": "5432",
         "dbname": "aos",
@@ -34,9 +35,10 @@ def test_configured_servers_are_used_and_none_is_started(tmp_path: Path) -> None
     assert embedded.server_processes(tmp_path) == []
 
 
-def test_a_url_is_passed_on_as_it_is(tmp_path: Path) -> None:
+def test_a_url_is_passed_on_with_limits_on_waiting(tmp_path: Path) -> None:
     url = "postgresql://app:pw@db/aos?sslmode=verify-full"
     found = embedded.resolve_endpoints(
         load_settings({"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": url, "REDIS_URL": "rediss://cache:6380/2"})
     )
-    assert (found.postgres, found.postgres_admin, found.redis) == (url, None, "rediss://cache:6380/2")
+    assert conninfo_to_dict(found.postgres) == PATIENCE | conninfo_to_dict(url)
+    assert (found.postgres_admin, found.redis) == (None, "rediss://cache:6380/2")

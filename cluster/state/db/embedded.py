@@ -21,6 +21,7 @@ from cluster.basics.errors import Unavailable
 from cluster.state.db.daemon import end_process, file_lock, find_daemon, log_tail, make_private, run_as, socket_folder
 from cluster.state.db.postgres_account import HERE, owner_of, reachable_programs
 from cluster.state.db.postgres_major import refuse_other_major
+from cluster.state.db.primary import TimelineFence, patient_conninfo
 from configs.sections import PostgresSettings, RedisSettings, Settings
 
 APPLICATION_ROLE = "aos_app"
@@ -163,17 +164,24 @@ def end_hung_server(server: psutil.Process) -> None:
 def postgres_endpoints(settings: Settings) -> tuple[str, str | None]:
     """The application's and the owner's connection; as `resolve_endpoints`."""
     section = settings.postgres
-    if section.url is not None:
-        return section.url, section.admin_url or _as_admin(section, section.url)
-    if section.host is not None:
-        server = make_conninfo(host=section.host, port=section.port, dbname=section.database)
-        application = make_conninfo(server, user=section.user, password=section.password)
-        return application, section.admin_url or _as_admin(section, server)
+    external = section.url
+    if section.host is not None and external is None:
+        external = make_conninfo(host=section.host, port=section.port, dbname=section.database)
+    if external is not None:
+        own = {} if section.url is not None else {"user": section.user, "password": section.password}
+        application = make_conninfo(external, **own) if own else external
+        owner = section.admin_url or _as_admin(section, external)
+        return patient_conninfo(application), None if owner is None else patient_conninfo(owner)
     data = settings.state_dir / "postgres"
     if _find_postmaster(data) is None:
         raise Unavailable(f"no Postgres is configured and none runs for {settings.state_dir}", fix="Run `aos up`.")
     server = make_conninfo(host=str(socket_folder(data, POSTGRES_SOCKET)), dbname=section.database)
     return make_conninfo(server, user=APPLICATION_ROLE), make_conninfo(server, user="postgres")
+
+
+def timeline_fence(settings: Settings) -> TimelineFence | None:
+    """What keeps an external Postgres that was replaced from being written to; an embedded one has no successor."""
+    return TimelineFence(settings.state_dir) if is_external(settings.postgres) else None
 
 
 def _as_admin(section: PostgresSettings, server: str) -> str | None:

@@ -19,9 +19,11 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool.pool_async import AddConnection, MaintenanceTask
 
 from cluster.basics.errors import AosError, Conflict, DiskFull, LegalHold, NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Scope
+from cluster.state.db.primary import TimelineFence, fenced_connection
 
 Row = dict[str, Any]
 Connection = psycopg.AsyncConnection[Row]
@@ -33,6 +35,8 @@ DAMAGED = (
     psycopg.errors.DataCorrupted,
     psycopg.errors.DataException,
 )
+
+RECONNECT_SECONDS = 2.0
 
 HELD = "AOH09"  # what the triggers of legal holds raise, with whom to ask as their hint
 
@@ -122,10 +126,17 @@ class ReadQuery:
 class Database:
     """The application's pool. It connects as a role that row-level security binds."""
 
-    def __init__(self, conninfo: str, *, size: int = 8, timeout: float = 60) -> None:
-        """`conninfo` is of the application role, `size` the most connections, `timeout` seconds until Overloaded."""
-        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+    def __init__(
+        self, conninfo: str, *, size: int = 8, timeout: float = 60, fence: TimelineFence | None = None
+    ) -> None:
+        """`conninfo` is of the application role, `size` the most connections, `timeout` seconds until Overloaded.
+
+        `fence` refuses servers that were replaced; None where there are none.
+        """
+        self.fence = fence
+        self._pool: AsyncConnectionPool[Connection] = _Pool(
             conninfo,
+            connection_class=fenced_connection(fence),
             min_size=1,
             max_size=size,
             timeout=timeout,
@@ -190,6 +201,9 @@ class Database:
             await connection.execute(_begin_statement(scope))
             try:
                 yield Transaction(connection)
+            except psycopg.errors.ReadOnlySqlTransaction as error:  # 25006: a standby by now, or behind a proxy
+                await connection.close()  # the next one may lead to its successor
+                raise Unavailable("this Postgres takes no writes", fix="It is a standby, or was made one.") from error
             except BaseException:
                 await connection.rollback()
                 raise
@@ -254,6 +268,16 @@ def classify_postgres_error(error: psycopg.OperationalError) -> AosError:
         fix = "Free some space on the disk of Postgres (embedded, it is that of AOS_STATE_DIR), or move it."
         return DiskFull(f"Postgres has no room to write: {told}", fix=fix)
     return Unavailable(f"Postgres went away: {error}")
+
+
+class _Pool(AsyncConnectionPool[Connection]):
+    """Looks for its server every few seconds; psycopg_pool itself waits twice as long each time.
+
+    A standby that takes over after a minute would have nobody for another minute.
+    """
+
+    async def schedule_task(self, task: MaintenanceTask, delay: float) -> None:
+        await super().schedule_task(task, min(delay, RECONNECT_SECONDS) if isinstance(task, AddConnection) else delay)
 
 
 class _Stack(deque[Connection]):

@@ -12,6 +12,7 @@ from psycopg.rows import dict_row
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row, SqlStore, Transaction, load_queries
+from cluster.state.db.primary import TimelineFence, connect_fenced
 from configs.keys import APPLICATIONS, Part
 
 CONNECT_SECONDS = 5
@@ -65,9 +66,9 @@ class RestartRequests(SqlStore, queries="restart_requests.sql"):
 class RestartLedger:
     """The supervisor's side: a connection for each call, as it asks rarely and must outlive Postgres."""
 
-    def __init__(self, dsn: str) -> None:
-        """`dsn`: the application's."""
-        self._dsn, self._sql = dsn, load_queries(Path(__file__).with_suffix(".sql"))
+    def __init__(self, dsn: str, fence: TimelineFence | None = None) -> None:
+        """`dsn`: the application's; `fence` refuses servers that were replaced."""
+        self._dsn, self._fence, self._sql = dsn, fence, load_queries(Path(__file__).with_suffix(".sql"))
 
     def marks(self) -> dict[str, int]:
         """The number that each Serve application is to be deployed with; one that was never restarted has none.
@@ -107,7 +108,9 @@ class RestartLedger:
     @contextmanager
     def _open_connection(self) -> Iterator[psycopg.Connection[Row]]:
         try:
-            with psycopg.connect(self._dsn, connect_timeout=CONNECT_SECONDS, row_factory=dict_row) as connection:
+            with connect_fenced(
+                self._dsn, self._fence, connect_timeout=CONNECT_SECONDS, row_factory=dict_row
+            ) as connection:
                 yield connection
         except psycopg.Error as error:
             raise Unavailable(f"Postgres does not answer: {error}") from error

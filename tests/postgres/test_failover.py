@@ -1,0 +1,157 @@
+"""Two real servers: a standby takes over, nothing that was answered is lost, and who was replaced is not written to."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from cluster.basics.errors import Conflict, Overloaded, Unavailable
+from cluster.console.findings import GREEN, RED, YELLOW, StatusColour
+from cluster.doctor_replication import probe_replication
+from cluster.state.db.embedded import postgres_endpoints, timeline_fence
+from cluster.state.db.postgres import Database
+from cluster.state.db.primary import StaleServer, connect_fenced, refuse_replaced
+from cluster.watch.asking import LivenessState
+from cluster.watch.servers import ask_postgres
+from configs.sections import Settings
+from configs.settings import load_settings
+from tests.fakes.postgres_pair import PostgresPair, postgres_pair
+
+SOON = 5.0  # seconds after a standby has taken over; each pool looks every two
+
+
+@pytest.fixture
+def pair() -> Iterator[PostgresPair]:
+    with postgres_pair() as made:
+        made.primary.rows("create table kept (n int primary key)")
+        made.primary.rows("grant select, insert on kept to aos_app")
+        made.follow()
+        yield made
+
+
+@pytest.fixture
+def configured(pair: PostgresPair, tmp_path: Path) -> Settings:
+    return load_settings(
+        {
+            "AOS_STATE_DIR": str(tmp_path),
+            "DATABASE_URL": pair.url("aos_app"),
+            "DATABASE_ADMIN_URL": pair.url("postgres", attributes="?target_session_attrs=read-write"),
+        }
+    )
+
+
+@asynccontextmanager
+async def opened(settings: Settings, timeout: float = 20) -> AsyncIterator[Database]:
+    """A pool as a process of ours makes it."""
+    conninfo = postgres_endpoints(settings)[0]
+    database = Database(conninfo, size=4, timeout=timeout, fence=timeline_fence(settings))
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+async def write(database: Database, n: int) -> None:
+    async with database.transaction() as tx:
+        await tx.run("insert into kept values (%(n)s) on conflict do nothing", n=n)
+
+
+def doctors_word(settings: Settings) -> tuple[StatusColour, str]:
+    (found,) = probe_replication(settings)
+    return found.colour, found.detail
+
+
+async def test_a_standby_that_is_promoted_has_all_that_was_answered(pair: PostgresPair, configured: Settings) -> None:
+    answered: list[int] = []
+    over, goes_on = asyncio.Event(), asyncio.Event()
+    enough = 1_000_000
+    async with opened(configured) as database:
+
+        async def go_on() -> None:
+            n = 0
+            while not over.is_set():
+                try:
+                    await write(database, n)
+                except (Unavailable, Overloaded):  # and again: the same row
+                    await asyncio.sleep(0.05)
+                    continue
+                answered.append(n)
+                n += 1
+                if n == enough:
+                    goes_on.set()
+
+        writers = asyncio.create_task(go_on())
+        await asyncio.sleep(0.5)
+        assert doctors_word(configured)[0] is GREEN
+        assert await asyncio.to_thread(pair.primary.kill) > 3
+        before = len(answered)
+        enough = before + 10
+        await asyncio.sleep(8)  # psycopg_pool itself would look after 7 s, and then not before 15
+        await asyncio.to_thread(pair.standby.promote)
+        began = time.monotonic()
+        await asyncio.wait_for(goes_on.wait(), 60)
+        took = time.monotonic() - began
+        over.set()
+        await writers
+    assert took <= SOON and before > 5
+    assert [row[0] for row in pair.standby.rows("select n from kept order by n")] == answered
+    colour, told = doctors_word(configured)
+    assert colour is YELLOW and "no standby follows" in told
+
+
+async def test_a_former_primary_that_comes_back_is_not_written_to(pair: PostgresPair, configured: Settings) -> None:
+    """Not even by a process that is begun then, and while the one that took over is away."""
+    async with opened(configured) as database:
+        await write(database, 1)
+        pair.primary.kill()
+        pair.standby.promote()
+        await write(database, 2)
+    with (pair.primary.folder / "postgresql.auto.conf").open("a") as conf:
+        conf.write("synchronous_standby_names = ''\n")  # it would take writes, and answer them
+    pair.primary.start()
+    colour, told = doctors_word(configured)
+    assert colour is RED and "2 servers take writes" in told
+    application, owner = postgres_endpoints(configured)
+    assert ask_postgres(application, 4).reply is LivenessState.ANSWERED
+    async with opened(configured) as database:  # the former one is the first of the URL
+        await write(database, 3)
+    fence = timeline_fence(configured)
+    assert owner is not None and fence is not None
+    await refuse_replaced(owner, fence)
+    with connect_fenced(application, fence) as connection:
+        assert connection.execute("select count(*) from kept").fetchone() == (3,)
+    pair.standby.kill()
+    with pytest.raises(StaleServer):
+        connect_fenced(application, fence)
+    with pytest.raises(Conflict, match="timeline 1, and 2 was written to since"):
+        await refuse_replaced(owner, fence)
+    pool = Database(application, size=1, timeout=2, fence=fence)
+    opening = asyncio.create_task(pool.open())
+    await asyncio.sleep(3)
+    assert not opening.done()
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    await pool.close()
+    assert pair.primary.rows("select n from kept") == [(1,)]
+    pair.standby.start()
+    assert pair.standby.rows("select n from kept order by n") == [(1,), (2,), (3,)]
+
+
+async def test_a_server_that_takes_no_writes_any_more_is_left_by_name(app_dsn: str) -> None:
+    database = Database(app_dsn, size=1)
+    await database.open()
+    try:
+        with pytest.raises(Unavailable, match="takes no writes"):
+            async with database.transaction() as tx:
+                former = await tx.only("select pg_backend_pid() as pid")
+                await tx.run("set transaction read only")
+                await tx.run("insert into schema_migrations (name, hash) values ('x', 'x')")
+        async with database.transaction() as tx:
+            assert await tx.only("select pg_backend_pid() as pid") != former
+    finally:
+        await database.close()
