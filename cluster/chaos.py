@@ -2,14 +2,13 @@
 
 import json
 import random
-import signal
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.prompt import Confirm
@@ -20,6 +19,11 @@ from cluster.console.commands.documents.document_commands import AsJson, Command
 from cluster.faults.kinds import BY_NAME, choose_kinds
 from cluster.faults.plan import plan_faults
 from configs.sections import Settings
+
+if TYPE_CHECKING:
+    from cluster.faults.campaign import CampaignChoices
+    from cluster.faults.chats import ChatChoice
+    from cluster.faults.kinds import FaultKind
 
 HEALTH_PARTS = ("supervisor", "postgres", "redis", "ray", "serve", "gateway")  # of `aos doctor`
 ASK_SECONDS = 5.0
@@ -35,6 +39,28 @@ Folder = Annotated[
 Approve = Annotated[
     str | None, typer.Option("--approve", metavar="PATTERN", help="Approve calls of such tools; others are rejected.")
 ]
+GenerateIn = Annotated[
+    Path | None,
+    typer.Option("--generate-in", help="Where scans are generated, below NFS_BASE_PATH; in the state directory, else."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ChaosOptions:
+    """The options of a campaign, as they were typed; `seed` and `folder` are None where they were left out."""
+
+    faults: int
+    kinds: str
+    seed: int | None
+    pages: int
+    folder: Path | None
+    generate_in: Path | None
+    every: float
+    within: float
+    dry_run: bool
+    keep: bool
+    yes: bool
+    as_json: bool
 
 
 def chaos(
@@ -44,26 +70,25 @@ def chaos(
     seed: Seed = None,
     pages: Annotated[int, typer.Option("--pages", min=1, help="Generated scans, in documents of four.")] = 1000,
     folder: Folder = None,
+    generate_in: GenerateIn = None,
     question: Annotated[str, typer.Option("--question", help="Of the chats; {n} becomes their number.")] = QUESTION,
     agent: Annotated[str, typer.Option("--agent", help="Whom the chats talk to.")] = "assistant",
     approve: Approve = None,
     every: Annotated[float, typer.Option("--every", min=0, help="Seconds of rest between two faults, at least.")] = 2,
     within: Annotated[float, typer.Option("--within", min=1, help="Seconds until all is well after each.")] = 60,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan and its seed.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the two workspaces.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the two workspaces and generated scans.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before harming this instance.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Kill, stop, slow and cut off parts of this running instance, and prove that nothing is lost or done twice.
 
-    Run it where `aos up` ran, as somebody who may make workspaces: it hits only what this state directory's supervisor
-    started. A folder is read twice into workspaces of their own, which are deleted afterwards: calmly, then under
-    faults with chats beside it. Proved is: the job ends as the calm one, each page and chunk is there once with the
-    same text (one hash over all), each chat is answered, each approved call was executed once, and after each fault
-    `aos doctor` finds all well again in time. Whoever uses the instance meanwhile notices it. Ctrl-C undoes what would
-    stay. The last report is in `chaos/report.json` of the state directory.
-
-    Exit 0 proved, 1 something differs, 2 usage.
+    It hits only what this state directory's supervisor started; run it where `aos up` ran, as somebody who may make
+    workspaces. A folder is read twice, into workspaces that are deleted afterwards: calmly, then under faults, with
+    chats in your own workspace beside it. Proved is: the job ends as the calm one, every page and chunk is there once
+    with the same text (one hash over all), every chat is answered, every approved call was executed once, and after
+    each fault `aos doctor` finds all well in time. Whoever uses the instance notices it. Ctrl-C undoes what would stay.
+    The last report is chaos/report.json in the state directory. Exit 0 proved, 1 it differs, 2 usage, 130 broken off.
 
     Example: aos chaos --dry-run --faults 10 --seed 7
 
@@ -71,43 +96,52 @@ def chaos(
 
     Example: aos chaos --kinds kill-gateway,cut-postgres --folder /srv/scans/sample --question "Who signed?"
     """
+    from cluster.faults.chats import ChatChoice
+
+    options = ChaosOptions(faults, kinds, seed, pages, folder, generate_in, every, within, dry_run, keep, yes, as_json)
+    _plan_and_run(context.obj, options, ChatChoice(question, agent, approve))
+
+
+def _plan_and_run(session: CommandSession, options: ChaosOptions, chats: "ChatChoice") -> None:
+    from cluster.faults.campaign import CampaignChoices
     from cluster.faults.chaos_view import plan_body, plan_view
-    from cluster.faults.targets import left_out, require_own_instance
+    from cluster.faults.generated_pages import generate_pages
+    from cluster.faults.targets import left_out, require_own_instance, scannable_folder
     from cluster.state.settings.settings_rows import load_where_possible
 
-    chosen = _known_kinds(kinds)
-    seed = random.randrange(1_000_000) if seed is None else seed
+    chosen = _known_kinds(options.kinds)
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed
     settings = load_where_possible()
     require_own_instance(settings)
     impossible = left_out(settings, chosen)
-    planned = plan_faults(seed, faults, [kind for kind in chosen if kind.name not in impossible])
+    planned = plan_faults(seed, options.faults, [kind for kind in chosen if kind.name not in impossible])
     if not planned:
         raise typer.BadParameter("; ".join(f"{name}: {why}" for name, why in impossible.items()), param_hint="--kinds")
-    if dry_run:
-        body = plan_body(planned, impossible, seed, str(folder) if folder else pages)
-        context.obj.print(body, as_json, plan_view(planned, impossible, seed))
+    if options.dry_run:
+        body = plan_body(planned, impossible, seed, str(options.folder or options.pages))
+        session.print(body, options.as_json, plan_view(planned, impossible, seed))
         return
-    _require_consent(context.obj, settings, len(planned), yes=yes)
-    from cluster.faults.campaign import CampaignChoices
-    from cluster.faults.chats import ChatChoice
-    from cluster.faults.generated_pages import generate_pages
-    from cluster.faults.targets import generated_folder
-
-    place = folder.expanduser().absolute() if folder else generated_folder(settings.state_dir, pages, seed)
+    place = scannable_folder(settings, options.folder, options.generate_in, f"pages-{options.pages}-{seed}")
+    _require_consent(session, settings, len(planned), yes=options.yes)
     choices = CampaignChoices(
         place,
-        None if folder else generate_pages(place, pages, seed),
+        None if options.folder else generate_pages(place, options.pages, seed),
         planned,
-        ChatChoice(question, agent, approve),
+        chats,
         f"{seed}-{time.time_ns() // 10**9}",
-        every=every,
-        within=within,
-        keep=keep,
+        every=options.every,
+        within=options.within,
+        keep=options.keep,
     )
-    raise typer.Exit(_run_campaign(context.obj, settings, choices, impossible, seed, as_json=as_json))
+    try:
+        code = _run_campaign(session, settings, choices, impossible, seed, as_json=options.as_json)
+    finally:
+        if not options.folder and not options.keep:
+            shutil.rmtree(place, ignore_errors=True)
+    raise typer.Exit(code)
 
 
-def _known_kinds(names: str) -> Any:
+def _known_kinds(names: str) -> "tuple[FaultKind, ...]":
     try:
         return choose_kinds([name.strip() for name in names.split(",") if name.strip()])
     except AosError as error:
@@ -131,13 +165,19 @@ def _require_consent(session: CommandSession, settings: Settings, count: int, *,
 
 
 def _run_campaign(
-    session: CommandSession, settings: Settings, choices: Any, impossible: Any, seed: int, *, as_json: bool
+    session: CommandSession,
+    settings: Settings,
+    choices: "CampaignChoices",
+    impossible: Mapping[str, str],
+    seed: int,
+    *,
+    as_json: bool,
 ) -> int:
     """Run it, keep the report whatever happens, and print it; the exit code."""
     from cluster.faults.campaign import FaultCampaign
     from cluster.faults.chaos_view import proof_view
     from cluster.faults.harm import FaultDoer
-    from cluster.faults.harm_record import chaos_folder, only_campaign
+    from cluster.faults.harm_record import chaos_folder, only_campaign, terminated_as_interrupted
     from cluster.faults.verdict import as_body
     from cluster.state.db.embedded import postgres_endpoints
 
@@ -146,7 +186,7 @@ def _run_campaign(
             session.aside(f"  {time.strftime('%H:%M:%S')} {line}")
 
     code = 1
-    with only_campaign(settings.state_dir) as record, _terminated_as_interrupted():
+    with only_campaign(settings.state_dir) as record, terminated_as_interrupted():
         campaign = FaultCampaign(
             session.api,
             lambda: postgres_endpoints(settings)[1] or "",
@@ -202,17 +242,3 @@ def health_of(settings: Settings, api: ApiClient) -> Callable[[str | None], str]
             return f"{type(error).__name__}: {error}"[:300]
 
     return look
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends it as Ctrl-C does, with everything undone."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    former = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)

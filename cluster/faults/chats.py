@@ -5,16 +5,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from cluster.basics.errors import AosError
-from cluster.console.api import JSON, ApiClient
+from cluster.console.api import JSON
 
 PAUSE_SECONDS = 1.0
 PATIENCE_SECONDS = 420.0  # from a chat's beginning to its end, whatever is killed meanwhile
 ENDS = frozenset({"completed", "failed", "cancelled"})
 EXECUTED = "done"
 NOTE = "decided by aos chaos"
+
+
+class ApiCaller(Protocol):
+    """The API as its client offers it: raises AosError by name."""
+
+    def request(self, method: str, path: str, **options: Any) -> JSON:
+        """One call."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +67,13 @@ class ChatOutcome:
 class ChatsBeside:
     """Somebody who chats, one chat after the other, until `over` is set; the last one is brought to its end."""
 
-    api: ApiClient
+    api: ApiCaller
     choice: ChatChoice
     label: str
     outcomes: list[ChatOutcome] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     def chat_on(self) -> None:
         """For a thread."""
@@ -82,11 +92,11 @@ class ChatsBeside:
                 session = session or self._open_session(number)
                 outcome = self._go_on(session, outcome)
             except AosError:  # away, or a token that could not be renewed meanwhile: look again
-                time.sleep(PAUSE_SECONDS)
+                self.sleep(PAUSE_SECONDS)
                 continue
             if outcome.state != "open":
                 break
-            time.sleep(PAUSE_SECONDS)
+            self.sleep(PAUSE_SECONDS)
         return replace(outcome, seconds=self.clock() - began)
 
     def _open_session(self, number: int) -> str:

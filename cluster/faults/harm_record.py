@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import psutil
@@ -117,6 +118,20 @@ def only_campaign(state_dir: Path) -> Iterator[HarmRecord]:
             yield record
         finally:
             record.undo()
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends it as Ctrl-C does, with everything undone."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def undo_leftovers(state_dir: Path) -> list[str] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 
 from cluster import connect
-from cluster.basics.errors import Conflict, Unavailable
+from cluster.basics.errors import Conflict, Invalid, Unavailable
 from cluster.faults.harm_record import chaos_folder
 from cluster.faults.kinds import FaultAction, FaultKind
 from cluster.state import supervised
@@ -94,9 +94,18 @@ def has_own_disk(state_dir: Path) -> bool:
     return {one.name for one in above.iterdir()} <= {place.name, "lost+found"}
 
 
-def generated_folder(state_dir: Path, pages: int, seed: int) -> Path:
-    """The folder of so many generated pages."""
-    return chaos_folder(state_dir) / f"pages-{pages}-{seed}"
+def scannable_folder(settings: Settings, folder: Path | None, generate_in: Path | None, name: str) -> Path:
+    """The folder that the job reads: the given one, or one of this name for generated scans.
+
+    Raises Invalid where the server may not read it: it is not below NFS_BASE_PATH.
+    """
+    place = folder or (generate_in or chaos_folder(settings.state_dir)) / name
+    place, base = place.expanduser().absolute(), settings.read.nfs_base_path
+    if base is None or not place.resolve().is_relative_to(Path(base).resolve()):
+        option = "--folder" if folder else "--generate-in"
+        fix = f"Give {option} a folder below it." if base else "Set NFS_BASE_PATH, then `aos down` and `aos up`."
+        raise Invalid(f"the server reads no folder {place}: NFS_BASE_PATH is {base or 'not set'}", fix=fix)
+    return place
 
 
 def _is_restarted(state_dir: Path) -> bool:
