@@ -34,8 +34,15 @@ class NothingToHit(Unavailable):
 class FaultDoer:
     """Does one fault after the other to the instance of a state directory; every stop is on record before."""
 
-    def __init__(self, settings: Settings, record: HarmRecord, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        record: HarmRecord,
+        sleep: Callable[[float], None] = time.sleep,
+        slow_seconds: float = SLOW_SECONDS,
+    ) -> None:
         """Nothing is done yet."""
+        self._slow_seconds = slow_seconds
         self._settings, self._state = settings, settings.state_dir
         self._record, self._sleep = record, sleep
 
@@ -86,7 +93,7 @@ class FaultDoer:
         self._record.undo()
 
     def _slow(self, part: str) -> None:
-        until = time.monotonic() + SLOW_SECONDS
+        until = time.monotonic() + self._slow_seconds
         while time.monotonic() < until:
             self._record.stop(find_processes(self._state, part))
             self._sleep(STOPPED)
