@@ -216,9 +216,14 @@ def health_of(settings: Settings, api: ApiClient) -> Callable[[str | None], str]
     from cluster.console.findings import GREEN, RED
 
     def replicas() -> str:
-        found = deploy.list_applications(connect.ray_dashboard(settings))
-        counts = [(f"{app.name} {part}", *count.split("/")) for app in found for part, count in app.replicas.items()]
-        return "; ".join(f"{name} {running} of {wanted}" for name, running, wanted in counts if running != wanted)
+        """Of the workers all; of the others one is enough: they come and go with the load."""
+        lines = []
+        for app in deploy.list_applications(connect.ray_dashboard(settings)):
+            for count in app.replicas.values():
+                running, wanted = (int(number) for number in count.split("/"))
+                if running < (wanted if app.name == deploy.READING else min(1, wanted)):
+                    lines.append(f"{app.name}: {running} of {wanted} replicas")
+        return "; ".join(lines)
 
     def search(workspace: str) -> str:
         headers = {"Authorization": f"Bearer {api.bearer() or ''}", "X-Workspace": workspace}

@@ -14,7 +14,7 @@ from cluster.basics.errors import Unavailable
 from cluster.faults.harm_record import HarmRecord
 from cluster.faults.kinds import REPLICAS, FaultAction
 from cluster.faults.plan import PlannedFault
-from cluster.faults.targets import find_processes
+from cluster.faults.targets import SERVERS, find_processes
 from cluster.state.db import embedded
 from cluster.state.db.postgres import load_queries
 from configs.sections import Settings
@@ -75,7 +75,7 @@ class FaultDoer:
             case FaultAction.STOP:
                 self._record.stop(victims)
             case FaultAction.SLOW:
-                self._slow(fault.kind.part)
+                self._slow(fault.kind.part, victims)
             case FaultAction.CUT:
                 cut_postgres(self._settings) if fault.kind.part == "postgres" else cut_valkey(self._settings)
             case FaultAction.FILL:
@@ -92,10 +92,11 @@ class FaultDoer:
         """Whatever still stands or is full goes on."""
         self._record.undo()
 
-    def _slow(self, part: str) -> None:
+    def _slow(self, part: str, victims: list[psutil.Process]) -> None:
+        """A server begins processes meanwhile, which are slowed, too."""
         until = time.monotonic() + self._slow_seconds
         while time.monotonic() < until:
-            self._record.stop(find_processes(self._state, part))
+            self._record.stop(find_processes(self._state, part) if part in SERVERS else victims)
             self._sleep(STOPPED)
             self._record.wake()
             self._sleep(RUNNING)
