@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.errors import AosError, Unavailable
-from cluster.console.api import JSON, ApiClient
-from cluster.faults.chats import ChatChoice, ChatsBeside
+from cluster.console.api import JSON
+from cluster.console.printing import wait_lines
+from cluster.faults.chats import ApiCaller, ChatChoice, ChatsBeside
 from cluster.faults.harm import FaultDoer, identities, is_replaced
 from cluster.faults.kinds import FaultAction
 from cluster.faults.plan import PlannedFault
@@ -18,6 +19,7 @@ from cluster.faults.workspace_result import WorkspaceResult, read_result
 
 LOOK_SECONDS = 0.5
 JOB_SECONDS = 4 * 3600.0
+SAY_SECONDS = 20.0  # between two lines of a job's progress
 UNDER_WAY = ("queued", "running")
 STEADY_SECONDS = 4.0  # all has to stay well for so long: Serve misses a replica after three
 AWAY_SECONDS = 300.0  # the API may be away for so long while nothing is being done to it
@@ -52,7 +54,7 @@ class FaultCampaign:
 
     def __init__(
         self,
-        api: ApiClient,
+        api: ApiCaller,
         conninfo: Callable[[], str],
         doer: FaultDoer,
         state_dir: Path,
@@ -165,10 +167,14 @@ class FaultCampaign:
         return str(self._api.request("POST", "/api/documents/batch-scan", json=body, headers=headers)["job_id"])
 
     def _ended(self, job: str, workspace: str) -> tuple[JobOutcome, WorkspaceResult]:
-        deadline = time.monotonic() + JOB_SECONDS
+        began = said = time.monotonic()
         while (shown := self._job(job, workspace))["state"] in UNDER_WAY:
-            if time.monotonic() > deadline:
+            if time.monotonic() - began > JOB_SECONDS:
                 raise Unavailable(f"the job {job} did not end in {JOB_SECONDS / 3600:.0f} h")
+            if time.monotonic() - said > SAY_SECONDS:
+                said = time.monotonic()
+                pages, waits = shown.get("pages") or {}, [*wait_lines(shown), ""][0]
+                self._report(f"{pages.get('done', 0)} of {pages.get('expected', 0)} pages {waits}".rstrip())
             time.sleep(LOOK_SECONDS)
         pages = shown.get("pages") or {}
         outcome = JobOutcome(job, str(shown["state"]), int(pages.get("expected", 0)), int(pages.get("done", 0)))

@@ -1,4 +1,4 @@
-"""Scans made by a seed: pictures of dense text that cost an OCR engine seconds each and come out the same."""
+"""Scans made by a seed: pictures of dense text that cost an OCR engine a second each and come out the same."""
 
 import random
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 PAGES_EACH = 4  # of a document: many documents, so that readers work beside each other
-WIDTH, HEIGHT, DPI = 1654, 2339, 200  # A4
-LINES, LINE_HEIGHT, MARGIN = 44, 48, 120
+WIDTH, HEIGHT, DPI = 1654, 1170, 200  # half of A4
+LINES, LINE_HEIGHT, MARGIN = 20, 48, 120
 WORDS: tuple[str, ...] = (
     "harbour",
     "bridge",

@@ -97,6 +97,7 @@ def measure_faults(report: Report, place: Path, options: argparse.Namespace) -> 
             **MODEL,
             **AGENTS,
             **WORK,
+            AOS_READ_IDLE=str(not options.eager).lower(),
         ) as made,
     ):
         code, told = run_chaos(made, options)
@@ -108,6 +109,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="leave the others out")
     parser.add_argument("--quick", action="store_true", help="twelve faults in 120 pages, a soak of 1,000")
+    parser.add_argument("--eager", action="store_true", help="read also while others want the cores: a shared machine")
     parser.add_argument("--faults", type=int, default=FAULTS)
     parser.add_argument("--pages", type=int, default=PAGES)
     parser.add_argument("--kinds", default="")
