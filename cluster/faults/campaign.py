@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ JOB_SECONDS = 4 * 3600.0
 SAY_SECONDS = 20.0  # between two lines of a job's progress
 UNDER_WAY = ("queued", "running")
 STEADY_SECONDS = 4.0  # all has to stay well for so long: Serve misses a replica after three
+CANCEL_SECONDS = 60.0  # until a cancelled job has ended, and its workspace may go
 AWAY_SECONDS = 300.0  # the API may be away for so long while nothing is being done to it
 
 Health = Callable[[str | None], str]
@@ -68,6 +70,7 @@ class FaultCampaign:
         self._api, self._conninfo, self._doer, self._state = api, conninfo, doer, state_dir
         self._health, self._report = health, report
         self._workspaces: dict[str, str] = {}  # id -> name
+        self._jobs: dict[str, str] = {}  # workspace -> its job, while that runs
         self.evidence = Evidence((), 0)
 
     def run(self, choices: CampaignChoices) -> Evidence:
@@ -164,7 +167,9 @@ class FaultCampaign:
     def _begin(self, folder: Path, workspace: str) -> str:
         headers = {"X-Workspace": workspace}
         body = {"path": str(folder)}
-        return str(self._api.request("POST", "/api/documents/batch-scan", json=body, headers=headers)["job_id"])
+        started = self._api.request("POST", "/api/documents/batch-scan", json=body, headers=headers)
+        self._jobs[workspace] = str(started["job_id"])
+        return self._jobs[workspace]
 
     def _ended(self, job: str, workspace: str) -> tuple[JobOutcome, WorkspaceResult]:
         began = said = time.monotonic()
@@ -176,6 +181,7 @@ class FaultCampaign:
                 pages, waits = shown.get("pages") or {}, [*wait_lines(shown), ""][0]
                 self._report(f"{pages.get('done', 0)} of {pages.get('expected', 0)} pages {waits}".rstrip())
             time.sleep(LOOK_SECONDS)
+        self._jobs.pop(workspace, None)
         pages = shown.get("pages") or {}
         outcome = JobOutcome(job, str(shown["state"]), int(pages.get("expected", 0)), int(pages.get("done", 0)))
         return outcome, self._patiently(lambda: read_result(self._conninfo(), workspace))
@@ -184,14 +190,14 @@ class FaultCampaign:
         headers = {"X-Workspace": workspace}
         return self._patiently(lambda: self._api.request("GET", f"/api/jobs/{job}", headers=headers))
 
-    def _patiently(self, ask: Callable[[], Any]) -> Any:
+    def _patiently(self, ask: Callable[[], Any], seconds: float = AWAY_SECONDS) -> Any:
         """Ask again while the product comes back."""
         began = time.monotonic()
         while True:
             try:
                 return ask()
             except AosError:
-                if time.monotonic() - began > AWAY_SECONDS:
+                if time.monotonic() - began > seconds:
                     raise
             time.sleep(LOOK_SECONDS)
 
@@ -201,11 +207,15 @@ class FaultCampaign:
         return str(made["id"])
 
     def _forget_workspaces(self, *, keep: bool) -> None:
+        """A job that still runs, as after Ctrl-C, is cancelled before: until it has ended its workspace stays."""
         for workspace, name in self._workspaces.items():
             if keep:
                 self._report(f"kept: {name} ({workspace})")
                 continue
             try:
-                self._api.request("DELETE", f"/api/workspaces/{workspace}", params={"confirm": name})
+                if job := self._jobs.get(workspace):
+                    self._api.request("POST", f"/api/jobs/{job}/cancel", headers={"X-Workspace": workspace})
+                delete = partial(self._api.request, "DELETE", f"/api/workspaces/{workspace}", params={"confirm": name})
+                self._patiently(delete, CANCEL_SECONDS)
             except AosError as error:
                 self._report(f"{name} is still there ({error}): aos workspaces delete {workspace}")

@@ -33,6 +33,8 @@ class JobApi:
     workspaces: Sequence[str]
     done: dict[str, int] = field(default_factory=dict)
     deleted: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    refused: int = 0
     asked: list[str] = field(default_factory=list)
 
     def request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
@@ -50,7 +52,13 @@ class JobApi:
                 self.done[workspace] = min(PAGES, self.done[workspace] + 1)
                 state = "completed" if self.done[workspace] == PAGES else "running"
                 return {"state": state, "pages": {"expected": PAGES, "done": self.done[workspace]}}
+            case "POST", "jobs":
+                self.cancelled.append(workspace)
+                return {}
             case "DELETE", "workspaces":
+                if path.split("/")[3] in self.cancelled and not self.refused:
+                    self.refused += 1
+                    raise Conflict("1 jobs, 0 runs")  # it takes the job a moment to end
                 self.deleted.append(path.split("/")[3])
                 return {}
         raise Conflict(path)
@@ -133,3 +141,4 @@ async def test_a_campaign_that_breaks_off_leaves_nothing_stopped_and_no_workspac
             campaign.run(choices)
         assert sleeper.status() != psutil.STATUS_STOPPED
     assert api.deleted == list(api.workspaces) and campaign.evidence.reference is not None
+    assert (api.cancelled, api.refused) == ([api.workspaces[1]], 1), "the job that still ran was cancelled before"
