@@ -270,7 +270,7 @@ bench-gpu: install ## embedder, cross-encoder and EasyOCR on a GPU against the s
 test-kill: install ## kill things; nothing may be lost. BLOBS=s3: with all bytes in a bucket
 	$(RUN) -m tests.kill.main --blobs $(or $(BLOBS),folder)
 
-test-chaos: install ## `aos chaos`: 50 faults in a job of 1,000 pages with chats beside it, and a soak. QUICK=1: 12 in 120
+test-chaos: install ## `aos chaos`: 50 faults in a job of 1,000 pages with chats beside it, and a soak. QUICK=1: 12 in 180
 	$(RUN) -m tests.kill.chaos $(if $(QUICK),--quick)
 
 test-upgrade: install ## states of earlier versions start under this one; an update under five requests a second

@@ -22,7 +22,7 @@ GOAL = (
     " exactly once, back by itself ≤ 60 s each"
 )
 FAULTS, PAGES, KINDS = 50, 1000, 10
-QUICK_FAULTS, QUICK_PAGES, QUICK_SOAK = 12, 120, 1000
+QUICK_FAULTS, QUICK_PAGES, QUICK_SOAK = 12, 180, 1000
 QUICK_KINDS = (
     "kill-reader,kill-worker,kill-gateway,kill-embedder,kill-proxy,kill-raylet,kill-postgres,kill-valkey,"
     "stop-worker,slow-postgres,cut-postgres,fill-disk"
@@ -108,7 +108,7 @@ def main() -> int:
     """Both parts, each on an instance of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="leave the others out")
-    parser.add_argument("--quick", action="store_true", help="twelve faults in 120 pages, a soak of 1,000")
+    parser.add_argument("--quick", action="store_true", help="twelve faults in 180 pages, a soak of 1,000")
     parser.add_argument("--eager", action="store_true", help="read also while others want the cores: a shared machine")
     parser.add_argument("--faults", type=int, default=FAULTS)
     parser.add_argument("--pages", type=int, default=PAGES)
