@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices lock sbom audit bundle system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-scale bench-gpu test-kill test-ha test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-1m bench-scale bench-gpu test-kill test-chaos test-ha test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -272,6 +272,9 @@ test-kill: install ## kill things; nothing may be lost. BLOBS=s3: with all bytes
 
 test-ha: install ## a Postgres primary, Valkey and Ray's head are lost in the middle of a job. PART=postgres: that alone
 	$(RUN) -m tests.kill.failover $(if $(PART),--only $(PART))
+
+test-chaos: install ## `aos chaos`: 50 faults in a job of 1,000 pages with chats beside it, and a soak. QUICK=1: 12 in 180
+	$(RUN) -m tests.kill.chaos $(if $(QUICK),--quick)
 
 test-upgrade: install ## states of earlier versions start under this one; an update under five requests a second
 	$(RUN) -m tests.kill.upgrades

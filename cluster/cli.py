@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from cluster import chaos
 from cluster.basics.errors import AosError, Invalid
 from cluster.console import api
 from cluster.console.commands import (
@@ -111,6 +112,7 @@ app.add_typer(tenancy_commands.workspaces, name="workspaces")
 app.add_typer(tenancy_commands.tenants, name="tenants")
 app.add_typer(service_commands.service, name="service")
 app.command()(upgrade_command.upgrade)
+app.command()(chaos.chaos)
 
 
 ASKED_ONLY = frozenset({"--help", "--version"})

@@ -19,7 +19,7 @@ import pytesseract
 import redis
 from cryptography import x509
 
-from cluster import connect, deploy, doctor_backup, doctor_postgres, doctor_replication
+from cluster import connect, deploy, doctor_backup, doctor_chaos, doctor_postgres, doctor_replication
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
@@ -316,6 +316,7 @@ def memory_bytes(settings: Settings) -> int:
 
 
 PROBES: dict[str, Probe] = {
+    "chaos": doctor_chaos.probe_chaos,  # first: it frees what others would find hanging
     "supervisor": _probe_supervisor,
     "postgres": doctor_postgres.probe_postgres,
     "postgres standby": doctor_replication.probe_replication,

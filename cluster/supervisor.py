@@ -243,8 +243,9 @@ def _watch_instance(
         if not lost:
             pause = WATCH_SECONDS
             if rounds.away != away:
-                away = rounds.away
-                supervised.write_status(settings.state_dir, "ready", away, restarts)
+                with suppress(OSError):  # of a full disk; it is written as soon as there is room
+                    supervised.write_status(settings.state_dir, "ready", rounds.away, restarts)
+                    away = rounds.away
             if rounds.postgres_answers:
                 rollout.restart(report)
             continue
@@ -294,7 +295,9 @@ def _take_lock(descriptor: int, state_dir: Path) -> None:
 
 
 def _print_line(line: str) -> None:
-    print(time.strftime("%Y-%m-%dT%H:%M:%S"), line, flush=True)
+    """Without room for the log nothing is said: what is watched matters more than what is told of it."""
+    with suppress(OSError):
+        print(time.strftime("%Y-%m-%dT%H:%M:%S"), line, flush=True)
 
 
 def main() -> None:

@@ -156,6 +156,8 @@ BEHAVIOURS = {
     "A Postgres or Valkey that hangs is begun anew; external ones are only reported": (
         "cluster/watch/servers.py::ServerWatch"
     ),
+    "Faults are done to a running instance on purpose, by a plan": "cluster/faults/campaign.py::FaultCampaign",
+    "What a killed `aos chaos` left stopped or full is undone": "cluster/faults/harm_record.py::undo_leftovers",
     "Settings come from YAML, rows and the environment": "configs/settings.py::load_settings",
 }
 

@@ -4,6 +4,7 @@ import io
 import os
 import shutil
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -142,3 +143,11 @@ def test_a_sick_dashboard_is_red_and_the_other_parts_are_still_examined(tmp_path
     served = [finding for part, finding in findings.items() if part.startswith("serve")]
     assert served and all(finding.colour is StatusColour.RED for finding in served)
     assert "memory" in findings
+
+
+def test_the_supervisor_watches_on_where_its_log_has_no_room() -> None:
+    """A full disk takes a line of the log, and not whoever would repair what the full disk ended."""
+    code = "from cluster import supervisor as s; import sys; s._print_line('lost ray'); sys.stderr.write('goes on')"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.stderr.startswith(b"goes on")

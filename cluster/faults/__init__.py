@@ -1,0 +1,1 @@
+"""Faults done to a running instance on purpose: kinds, a plan by seed, the harm itself, and the proof afterwards."""
