@@ -54,7 +54,7 @@ from cluster.console.commands.documents.document_commands import AsJson, Command
 from cluster.console.commands.identity import auth_commands
 from cluster.console.commands.machine import service_commands, upgrade_command
 from cluster.console.login_tokens import CredentialsFile
-from configs.settings import InvalidConfiguration, adopt_env_file, load_settings
+from configs.settings import InvalidConfiguration, adopt_env_file, choose_light_profile, load_settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -147,16 +147,21 @@ def _start(
 def up(
     context: CommandContext,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay here; for systemd and containers.")] = False,
+    light: Annotated[
+        bool, typer.Option("--light", help="For a laptop: what nobody uses ends, and begins with whoever asks next.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Start Postgres, Redis, Ray and the applications, and return when all are healthy.
 
-    Example: aos up
+    Example: aos up --light
     """
     from cluster import doctor as probes  # the commands that only talk HTTP need not load these
     from cluster import supervisor
     from cluster.state import supervised
 
+    if light:
+        choose_light_profile()
     settings = load_settings()
     os.umask(0o077)
 

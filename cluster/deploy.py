@@ -29,6 +29,7 @@ VLLM_INGRESS_CPUS = 0.5
 _LEAST_READERS = 2  # that there must be room for, where the cluster decides
 MODEL_APPLICATIONS = {"embedding": "embedding", "reranker": "rerank"}  # with the section of settings of each
 NOBODY: Mapping[str, int] = MappingProxyType({})
+RESTING = frozenset({"embedding", "reranker", "console"})  # nobody needs them to be there before they are asked
 READING = "worker"  # small inputs are read in its replica, large ones by actors: EasyOCR runs in both
 
 
@@ -91,7 +92,16 @@ def _needed_applications(served: list[dict[str, Any]], settings: sections.Settin
         for deployment in app["deployments"]:
             if app["name"] == READING:
                 deployment["num_replicas"] = settings.worker.replicas
+            if app["name"] in RESTING and settings.light.rest_seconds:
+                _let_rest(deployment, settings.light.rest_seconds)
     return wanted
+
+
+def _let_rest(deployment: dict[str, Any], seconds: int) -> None:
+    """Serve ends the last replica that nobody has used for so long, and begins one with whoever asks next."""
+    most = deployment.pop("num_replicas", 1)
+    scaling = deployment.setdefault("autoscaling_config", {"max_replicas": most, "target_ongoing_requests": 48})
+    scaling |= {"min_replicas": 0, "downscale_to_zero_delay_s": seconds}
 
 
 def layers_above_profile(settings: sections.Settings) -> dict[str, str]:

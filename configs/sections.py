@@ -12,6 +12,7 @@ from configs.sections_blobs import BlobSettings, UploadSettings
 from configs.sections_events import EventStreamSettings, WebhookSettings
 from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
+from configs.sections_light import LightSettings
 from configs.sections_limits import LimitSettings
 from configs.sections_reading import VisionSettings
 from configs.sections_retention import RetentionSettings
@@ -111,6 +112,8 @@ class ReadSettings(Section):
     that are free in the cluster when a batch begins, more while it runs where an autoscaler adds nodes, and on one
     machine no more than it has cores. A batch has at least `batch_pages`, and as many as keep them busy for minutes.
 
+    `rest_seconds`: the process of a reader that has read nothing for so long ends, with all that it has loaded.
+
     `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. `floor`: the share of
     this machine that they have even if others want all of it, at most what one reader can use: it runs in pulses of
     some milliseconds, so that questions hardly notice. 0 for none.
@@ -134,6 +137,7 @@ class ReadSettings(Section):
     max_attempts: int = Field(3, ge=1)
     readers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
     reader_cpus: float = Field(0.9, gt=0)
+    rest_seconds: float = Field(300, gt=0)
     idle: bool = True
     floor: float = Field(0.1, ge=0, le=0.5)
 
@@ -282,6 +286,7 @@ class WorkerSettings(Section):
 
     `small_jobs` of the small lane run at once (`auto`: by CPUs and free memory), each with a reader of its own, and
     give their place back after `slice_seconds`; bulk jobs after `bulk_slice_seconds`, where another workspace waits.
+    Work is looked for every `sweep_seconds` where Postgres tells of it, too; where it does not, every `poll_seconds`.
     Where more than `bulk_seconds` of work are left of a job, by what its pages have cost, it goes on in the bulk lane.
     A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane, where it keeps
     nobody waiting and has the limits of `read`; so does the costliest beyond `hurried_seconds` where all of
@@ -291,6 +296,7 @@ class WorkerSettings(Section):
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(5, gt=0)
     poll_seconds: float = Field(0.2, gt=0)
+    sweep_seconds: float = Field(2, gt=0)
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
     small_jobs: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = "auto"
@@ -309,6 +315,9 @@ class RaySettings(Section):
 
     `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
     one after the other, and nobody else; 1 for never.
+
+    `dashboard`: of the one started here, `api` runs the parts of Ray's dashboard that the product asks, `full` also its
+    pages for a browser.
     """
 
     address: str | None = None
@@ -318,6 +327,7 @@ class RaySettings(Section):
     dashboard_port: int = 8265
     gcs_port: int = 6399
     object_store_mb: int = Field(512, ge=78)
+    dashboard: Literal["api", "full"] = "api"
     memory_high: float = Field(0.93, gt=0, le=1)
 
 
@@ -374,3 +384,4 @@ class Settings(Section):
     event_stream: EventStreamSettings = EventStreamSettings()
     worker: WorkerSettings = WorkerSettings()
     ray: RaySettings = RaySettings()
+    light: LightSettings = LightSettings()

@@ -29,6 +29,7 @@ from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
 from cluster.state.system import SystemQueries
 from cluster.state.vault import vault_of
 from cluster.state.work.jobs import JobLane, JobLedger
+from cluster.state.work.work_bell import WorkBell
 from cluster.watch.answering import answer_from_here
 from cluster.watch.memory import use_now
 from configs.keys import Part
@@ -63,6 +64,7 @@ from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
 
 LISTED_AT_ONCE = 4  # sources: one that lists slowly keeps no other from it
+UNUSED_SECONDS = 30.0  # between two looks at readers that nobody uses
 QUEUE_SECONDS = 0.5  # between two looks at who waits
 SPARE_THREADS = 8
 ROOM_SETTING = "disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)"
@@ -104,6 +106,7 @@ class Worker:
         self._small_jobs = small_job_count(worker, cores, use_now())
         self._pace = SharedPace(self._small_jobs, cores, worker.hurried_seconds)
         self._loops: list[JobLoop] = []
+        self._bell: WorkBell | None = None
         self._vision: VisionStep | None = None
         self._vault = vault_of(self._settings.models.vault_key, self._settings.state_dir)
         self._first: asyncio.Task[bool] | None = None
@@ -117,6 +120,7 @@ class Worker:
         await database.open()
         vault = self._vault
         watch = SettingsWatcher(self._snapshots, SettingsRows(database, vault))
+        bell = self._bell = WorkBell(database, found.postgres)
         embedder, care = handles.build_embedder(settings), IndexMaintenance(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
@@ -136,10 +140,12 @@ class Worker:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
                 self._first = tasks.create_task(care.look(care.renew_words))
                 await asyncio.wait([self._first])
+                told = tasks.create_task(bell.listen())
                 works = [tasks.create_task(self._work_lane(at, lane)) for at, lane in enumerate(lanes)]
                 beside = [tasks.create_task(care.keep()), tasks.create_task(self._watch_queue(SystemQueries(database)))]
+                beside.append(tasks.create_task(self._end_unused_readers()))
                 await asyncio.wait(works)
-                for task in beside:
+                for task in (told, *beside):
                     task.cancel()
         finally:
             await watch.close()
@@ -154,9 +160,23 @@ class Worker:
             self._pace.others_wait = waiting
             await asyncio.sleep(QUEUE_SECONDS)
 
+    async def _end_unused_readers(self) -> None:
+        """What a reader has loaded for a document is given back once nothing is read; the next begins with little."""
+        while True:
+            await asyncio.sleep(UNUSED_SECONDS)
+            for at, reader in enumerate(self._readers):
+                ended = await asyncio.to_thread(reader.end_unused, self._settings.read.rest_seconds)
+                if ended and at == 0:
+                    await self._warm_first_reader()
+
+    async def _warm_first_reader(self) -> None:
+        """Somebody waits for what is in the small lane; on a light laptop for its reader, too."""
+        if not self._settings.light.enabled:
+            await asyncio.to_thread(self._readers[0].warm_up)
+
     async def _work_lane(self, at: int, lane: JobLane) -> None:
-        if lane is JobLane.SMALL:  # somebody waits for what is in it
-            await asyncio.to_thread(self._readers[at].warm_up)
+        if at == 0:
+            await self._warm_first_reader()
         await self._loops[at].work(lane)
 
     def _document_store(self, database: Database) -> DocumentStore:
@@ -210,6 +230,7 @@ class Worker:
             room=_room_of_jobs(settings),
             strain=functools.partial(strain_of, lane, settings, crowd),
             kept=functools.partial(_kept_by_memory, settings) if lane is JobLane.SMALL and at else lambda: None,
+            bell=self._bell,
         )
 
     async def check_health(self) -> None:

@@ -1,0 +1,40 @@
+"""What each process of the product begins with: who needs no torch and no pandas imports none."""
+
+import subprocess
+import sys
+
+import pytest
+
+ASK = "import sys; print(sorted({name.partition('.')[0] for name in sys.modules} & set(%r)))"
+HEAVY = ("torch", "transformers", "sentence_transformers", "easyocr", "gradio", "onnxruntime")
+
+
+def imported(statements: str, names: tuple[str, ...]) -> str:
+    code = f"{statements}; {ASK % (names,)}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        "cluster.supervisor",
+        "serve_apps.gateway, serve_apps.http.app, serve_apps.wiring.http",
+        "pipelines.worker",
+        "serve_apps.embedding",
+        "serve_apps.reranker",
+        "serve_apps.console",
+    ],
+)
+def test_who_computes_nothing_loads_no_model_library(modules: str) -> None:
+    """A model's own replica does so once it loads one: Serve looks at its module in other processes, too."""
+    assert imported(f"import {modules}", HEAVY) == "[]"
+
+
+def test_the_consoles_pages_need_no_torch() -> None:
+    assert imported("import serve_apps.ui.app", tuple(name for name in HEAVY if name != "gradio")) == "[]"
+
+
+def test_serve_is_spared_pandas_and_others_have_it() -> None:
+    assert imported("import cluster.worker_start, ray.serve", ("pandas", "pyarrow")) == "[]"
+    assert imported("import cluster.worker_start, ray.serve, pandas; pandas.DataFrame()", ("pandas",)) == "['pandas']"
