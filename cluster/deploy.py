@@ -92,6 +92,9 @@ def _needed_applications(served: list[dict[str, Any]], settings: sections.Settin
         for deployment in app["deployments"]:
             if app["name"] == READING:
                 deployment["num_replicas"] = settings.worker.replicas
+            if app["name"] == "embedding" and settings.embedding.runtime == "numpy":
+                # Its products are small: two threads wait for each other longer than they compute.
+                deployment["ray_actor_options"]["runtime_env"]["env_vars"]["OMP_NUM_THREADS"] = "1"
             if app["name"] in RESTING and settings.light.rest_seconds:
                 _let_rest(deployment, settings.light.rest_seconds)
     return wanted

@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ray import serve
 from ray.serve import Application
@@ -34,7 +34,6 @@ from cluster.watch.answering import answer_from_here
 from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
-from pipelines import index, read
 from pipelines.documents.chunk import split
 from pipelines.documents.cpu_pulses import SharedPace
 from pipelines.documents.document import VersionId
@@ -63,6 +62,9 @@ from pipelines.documents.store.choose_store import open_blobs
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
 
+if TYPE_CHECKING:
+    from pipelines.index import IndexBeside
+
 LISTED_AT_ONCE = 4  # sources: one that lists slowly keeps no other from it
 UNUSED_SECONDS = 30.0  # between two looks at readers that nobody uses
 QUEUE_SECONDS = 0.5  # between two looks at who waits
@@ -80,15 +82,49 @@ class DatasetStages:
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """As in Stages."""
+        from pipelines import read  # with Ray Data, which takes 80 MB: for who has bulk work
+
         return in_thread(read.survey_files(files, self._settings, self._rows))
 
     def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """As in Stages."""
+        from pipelines import read
+
         return in_thread(read.read_slices(slices, self._settings, self._gpus, self._rows))
 
     def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         """As in Stages."""
+        from pipelines import index
+
         return in_thread(index.index_versions(scope, versions, self._settings, self._rows))
+
+    def count_readers(self) -> int:
+        """Readers of the batch that begins now."""
+        from pipelines import read
+
+        return read.count_readers(self._settings, self._gpus)
+
+
+class BesideStages:
+    """As index.IndexBeside, which is made at the first call."""
+
+    def __init__(self, settings: ReadSettings, rows: Mapping[str, Any] | None) -> None:
+        self._given = settings, rows
+        self._made: IndexBeside | None = None
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        """As in IndexBeside."""
+        if self._made is None:
+            from pipelines.index import IndexBeside
+
+            self._made = IndexBeside(*self._given)
+        async for found in self._made.index(scope, versions):
+            yield found
+
+    async def close(self) -> None:
+        """As in IndexBeside."""
+        if self._made is not None:
+            await self._made.close()
 
 
 @serve.deployment
@@ -197,6 +233,7 @@ class Worker:
             indexer = VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens)
             held = HereStages(pulses, indexer, blobs)
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
+        bulk = DatasetStages(settings.read, reader_gpus(settings), self._rows)
         generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
         runner = IngestionRunner(
             jobs,
@@ -205,7 +242,7 @@ class Worker:
             blobs,
             IndexRebuild(jobs, generations, IndexSwitchover(database), gate, INDEX, settings.search.exact_scope),
             here=here,
-            bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
+            bulk=bulk,
             read=settings.read,
             chunk=settings.chunk,
             read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
@@ -216,8 +253,8 @@ class Worker:
             held=held,
             crowd=crowd,
             costs=JobCosts(database, settings.worker.bulk_seconds),
-            readers=functools.partial(read.count_readers, settings.read, reader_gpus(settings)),
-            beside=index.IndexBeside(settings.read, self._rows) if lane is JobLane.BULK else None,
+            readers=bulk.count_readers,
+            beside=BesideStages(settings.read, self._rows) if lane is JobLane.BULK else None,
         )
         owner, restarts = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}", RestartRequests(database)
         return JobLoop(

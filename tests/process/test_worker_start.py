@@ -6,6 +6,13 @@ import sys
 import pytest
 
 ASK = "import sys; print(sorted({name.partition('.')[0] for name in sys.modules} & set(%r)))"
+NUMPY = """
+import asyncio
+from cluster.models.embedding.embedders import open_embedder
+from configs.sections_retrieval import EmbeddingSettings
+vectors = asyncio.run(open_embedder(EmbeddingSettings(runtime='numpy')).embed(['a question']))
+assert vectors.shape == (1, 384)
+"""
 HEAVY = ("torch", "transformers", "sentence_transformers", "easyocr", "gradio", "onnxruntime")
 
 
@@ -29,6 +36,17 @@ def imported(statements: str, names: tuple[str, ...]) -> str:
 def test_who_computes_nothing_loads_no_model_library(modules: str) -> None:
     """A model's own replica does so once it loads one: Serve looks at its module in other processes, too."""
     assert imported(f"import {modules}", HEAVY) == "[]"
+
+
+def test_an_embedder_of_numpy_answers_without_them() -> None:
+    assert imported(f"exec({NUMPY!r})", HEAVY) == "[]"
+
+
+@pytest.mark.parametrize(
+    "modules", ["serve_apps.gateway, serve_apps.http.app, serve_apps.wiring.http", "pipelines.worker"]
+)
+def test_what_tables_and_bulk_jobs_need_is_loaded_with_the_first_of_them(modules: str) -> None:
+    assert imported(f"import cluster.worker_start, {modules}", ("pyarrow", "pandas", "duckdb")) == "[]"
 
 
 def test_the_consoles_pages_need_no_torch() -> None:
