@@ -58,7 +58,8 @@ def test_another_kind_of_model_is_refused_with_what_to_do(
 
 def test_weights_in_another_format_are_refused(tmp_path: Path) -> None:
     model = folder_of(tmp_path / "m", BERT, MODULES, MEAN)
-    with pytest.raises(InvalidSettings, match="reads no weights"):
+    (tmp_path / "m" / "tokenizer.json").write_text("{}")
+    with pytest.raises(InvalidSettings, match="no weights can be read"):
         NumpyEncoder(EmbeddingSettings(model=model, runtime="numpy"))
     head = json.dumps({"x": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}).encode()
     (tmp_path / "m" / "model.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + bytes(4))

@@ -1,6 +1,7 @@
 """A sentence-transformers model, taken apart: texts to token windows, windows to vectors."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
+from cluster.models.embedding.plain_bert import PlainBert
 from cluster.models.embedding.prefixes import prefix_parts
 from cluster.models.embedding.sentence_tokens import POLICY, SentenceTokens, Window
 from cluster.models.embedding.vector_rows import encoder_fingerprint
@@ -15,6 +17,7 @@ from cluster.models.ports import ENGLISH_MODEL, EmbedderFacts
 from configs.sections_retrieval import EmbeddingSettings
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from torch import Tensor
 
 # The model up to its last layer: for each window its tokens' vectors, shape (len(window), width).
@@ -39,14 +42,43 @@ class SentenceEncoder:
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         """Load the weights; takes seconds. Raises InvalidSettings: no such model, none for sentences, or no GPU."""
+        folder = weights.locate_weights(settings.model)
+        self.device = weights.choose_device(settings.gpu)
+        dtype = weights.choose_dtype(settings.dtype, self.device)
+        self._heads: list[Any] | None = None  # what makes one vector of the tokens'; None: their mean
+        self.is_packed = True  # computed by `cluster.models.embedding.bert`, not as the library does it
+        tokenizer, window, dimension = self._load_plain(folder, settings, dtype) or self._load(folder, settings, dtype)
+        self._tokens = SentenceTokens(tokenizer, window)
+        name = ENGLISH_MODEL if settings.model == "packaged" else settings.model
+        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window, *prefix_parts(settings))
+        self.facts = EmbedderFacts(name, dimension, window, stamp, settings.query_prefix, settings.passage_prefix)
+
+    def _load_plain(
+        self, folder: Path, settings: EmbeddingSettings, dtype: weights.Dtype
+    ) -> tuple["Tokenizer", int, int] | None:
+        """Tokenizer, window and dimension of a model that needs no library; None of another."""
+        import torch
+
+        from cluster.models.embedding.bert import pack_plain_bert
+
+        if self.device != "cpu":
+            return None
+        try:
+            plain = PlainBert.read(folder, settings.model)
+        except InvalidSettings:  # another kind
+            return None
+        quick = pack_plain_bert(plain, getattr(torch, dtype))
+        if quick is None:
+            return None
+        self._layers: Layers = quick
+        return plain.tokenizer(), plain.window, plain.width
+
+    def _load(self, folder: Path, settings: EmbeddingSettings, dtype: weights.Dtype) -> tuple["Tokenizer", int, int]:
         import torch
         from sentence_transformers import SentenceTransformer
 
         from cluster.models.embedding.bert import pack_bert
 
-        folder = weights.locate_weights(settings.model)
-        self.device = weights.choose_device(settings.gpu)
-        dtype = weights.choose_dtype(settings.dtype, self.device)
         try:
             how = {"dtype": getattr(torch, dtype)}
             model = SentenceTransformer(str(folder), device=self.device, local_files_only=True, model_kwargs=how)
@@ -57,16 +89,13 @@ class SentenceEncoder:
         for head in self._heads:
             head.float()
         quick = pack_bert(getattr(transformer, "auto_model", None), self.device)
-        self.is_packed = quick is not None  # computed by `cluster.models.embedding.bert`, not as the library does it
-        self._layers: Layers = quick or _Padded(transformer, self.device, model.tokenizer.pad_token_id or 0)
+        self.is_packed = quick is not None
+        self._layers = quick or _Padded(transformer, self.device, model.tokenizer.pad_token_id or 0)
         window = model.get_max_seq_length()
         dimension = model.get_embedding_dimension()
         if not window or not dimension:
             raise InvalidSettings(f"{settings.model}: names no window or dimension", fix="choose another model")
-        self._tokens = SentenceTokens(model.tokenizer.backend_tokenizer, window)
-        name = ENGLISH_MODEL if settings.model == "packaged" else settings.model
-        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window, *prefix_parts(settings))
-        self.facts = EmbedderFacts(name, dimension, window, stamp, settings.query_prefix, settings.passage_prefix)
+        return model.tokenizer.backend_tokenizer, window, dimension
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
         """The tokens of each text between the model's special tokens, in as many windows as it takes."""
@@ -78,6 +107,9 @@ class SentenceEncoder:
 
         with torch.inference_mode():
             tokens = [rows.float() for rows in self._layers(windows)]
+            if self._heads is None:
+                means = torch.stack([rows.mean(dim=0) for rows in tokens])
+                return np.asarray(torch.nn.functional.normalize(means, dim=-1).numpy(), dtype=np.float32)
             mask = [torch.ones(len(rows), dtype=torch.long, device=rows.device) for rows in tokens]
             features = {"token_embeddings": _side_by_side(tokens), "attention_mask": _side_by_side(mask)}
             for head in self._heads:

@@ -1,17 +1,16 @@
 """BERT with a mean over its tokens, in numpy alone: no torch, weights as pages of their file, float32."""
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
+from cluster.models.embedding.plain_bert import PlainBert
 from cluster.models.embedding.prefixes import prefix_parts
 from cluster.models.embedding.sentence_tokens import POLICY, SentenceTokens, Window
 from cluster.models.embedding.vector_rows import encoder_fingerprint, normalize_rows
@@ -20,8 +19,6 @@ from configs.sections_retrieval import EmbeddingSettings
 
 Rows = NDArray[np.float32]
 
-MODULES: Final = ("Transformer", "Pooling", "Normalize")  # of sentence-transformers, in this order
-MEAN: Final = "pooling_mode_mean_tokens"
 # The error function to 1.5e-7: Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26.
 _ERF: Final = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 _ERF_P: Final = 0.3275911
@@ -38,24 +35,17 @@ class NumpyEncoder:
 
         Raises InvalidSettings: no such model, or one that is no BERT with a mean over its tokens in float32.
         """
-        from tokenizers import Tokenizer
-
         if settings.gpu is True:
             raise InvalidSettings(
                 "embedding.gpu is true, and numpy computes on no GPU", fix="set embedding.runtime to torch"
             )
         folder = weights.locate_weights(settings.model)
-        config, window = _plain_bert(folder, settings.model)
-        self._heads, self._epsilon = int(config["num_attention_heads"]), float(config["layer_norm_eps"])
-        self._weights = _map_tensors(folder / "model.safetensors", settings.model)
-        self._depth = int(config["num_hidden_layers"])
-        self._places = self._weights["embeddings.position_embeddings.weight"][:window].copy()
-        self._places += self._weights["embeddings.token_type_embeddings.weight"][0]
-        self._tokens = SentenceTokens(Tokenizer.from_file(str(folder / "tokenizer.json")), window)
+        plain = PlainBert.read(folder, settings.model)
+        self.layers, self._tokens = NumpyLayers(plain), SentenceTokens(plain.tokenizer(), plain.window)
         name = ENGLISH_MODEL if settings.model == "packaged" else settings.model
-        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window, *prefix_parts(settings))
-        size = int(config["hidden_size"])
-        self.facts = EmbedderFacts(name, size, window, stamp, settings.query_prefix, settings.passage_prefix)
+        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, plain.window, *prefix_parts(settings))
+        prefixes = settings.query_prefix, settings.passage_prefix
+        self.facts = EmbedderFacts(name, plain.width, plain.window, stamp, *prefixes)
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
         """The tokens of each text, in windows that the model can read whole; at least one each."""
@@ -63,6 +53,21 @@ class NumpyEncoder:
 
     def encode(self, windows: Sequence[Window]) -> Rows:
         """Vectors of length 1: shape (len(windows), dimension)."""
+        return normalize_rows(np.stack([rows.mean(axis=0) for rows in self.layers(windows)]))
+
+
+class NumpyLayers:
+    """The last layer of a BERT for windows of any lengths."""
+
+    def __init__(self, plain: PlainBert) -> None:
+        """Nothing is read of the weights but the places of tokens."""
+        self._weights, self._heads = plain.tensors, plain.heads
+        self._depth, self._epsilon = plain.layers, np.float32(plain.epsilon)
+        self._places = self._weights["embeddings.position_embeddings.weight"][: plain.window].copy()
+        self._places += self._weights["embeddings.token_type_embeddings.weight"][0]
+
+    def __call__(self, windows: Sequence[Window]) -> list[Rows]:
+        """For each window its tokens' vectors: shape (len(window), width)."""
         order = sorted(range(len(windows)), key=lambda at: len(windows[at]))
         lengths = [len(windows[at]) for at in order]
         groups = [(len(list(same)), length) for length, same in groupby(lengths)]
@@ -72,11 +77,8 @@ class NumpyEncoder:
         x = self._norm(x, "embeddings.LayerNorm")
         for layer in range(self._depth):
             x = self._layer(x, f"encoder.layer.{layer}", groups)
-        starts = np.cumsum([0, *lengths[:-1]])
-        means = np.add.reduceat(x, starts, axis=0) / np.array(lengths, dtype=np.float32)[:, None]
-        found = np.empty_like(means)
-        found[order] = means
-        return normalize_rows(found)
+        rows = dict(zip(order, np.split(x, np.cumsum(lengths)[:-1]), strict=True))
+        return [rows[at] for at in range(len(windows))]
 
     def _layer(self, x: Rows, name: str, groups: Sequence[tuple[int, int]]) -> Rows:
         told = self._attend_windows(x, f"{name}.attention.self", groups)
@@ -112,7 +114,7 @@ class NumpyEncoder:
 
     def _norm(self, x: Rows, name: str) -> Rows:
         x = x - x.mean(axis=-1, keepdims=True)
-        x /= np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + np.float32(self._epsilon))
+        x /= np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + self._epsilon)
         x *= self._weights[f"{name}.weight"]
         x += self._weights[f"{name}.bias"]
         return x
@@ -143,49 +145,3 @@ def _gelu(x: Rows) -> Rows:
     found *= x
     found *= np.float32(0.5)
     return found
-
-
-def _plain_bert(folder: Path, model: str) -> tuple[Mapping[str, Any], int]:
-    """Its configuration, and how many tokens it reads. Raises InvalidSettings: it is another kind of model."""
-    fix = "set embedding.runtime to torch"
-    try:
-        config = _read_json(folder / "config.json")
-        modules = [one["type"].rpartition(".")[2] for one in _read_json(folder / "modules.json")]
-        pooling = _read_json(folder / "1_Pooling" / "config.json")
-        window = int(_read_json(folder / "sentence_bert_config.json")["max_seq_length"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InvalidSettings(f"{model}: numpy cannot tell what kind of model it is: {error}", fix=fix) from error
-    modes = {name for name, wanted in pooling.items() if name.startswith("pooling_mode_") and wanted}
-    wanted = {"model_type": "bert", "hidden_act": "gelu"}
-    plain = all(config.get(name) == value for name, value in wanted.items()) and not config.get("is_decoder", False)
-    plain = plain and config.get("position_embedding_type", "absolute") == "absolute"
-    if not plain or tuple(modules) not in (MODULES, MODULES[:2]) or modes != {MEAN}:
-        raise InvalidSettings(f"{model}: is no BERT with a mean over its tokens, as numpy computes it", fix=fix)
-    return {"layer_norm_eps": 1e-12, **config}, min(window, int(config["max_position_embeddings"]))
-
-
-def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _map_tensors(path: Path, model: str) -> Mapping[str, Rows]:
-    """Each tensor as pages of the file: safetensors' format is a length, a table in JSON, and the bytes.
-
-    Raises InvalidSettings: there is no such file, or it holds other numbers than float32.
-    """
-    fix = "set embedding.runtime to torch"
-    try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            table = json.loads(file.read(length))
-    except (OSError, ValueError) as error:
-        raise InvalidSettings(f"{model}: numpy reads no weights from {path.name}: {error}", fix=fix) from error
-    table.pop("__metadata__", None)
-    used = {name.removeprefix("bert."): entry for name, entry in table.items() if not name.endswith("position_ids")}
-    if kinds := {entry["dtype"] for entry in used.values()} - {"F32"}:
-        raise InvalidSettings(f"{model}: its weights are {', '.join(sorted(kinds))}, not float32", fix=fix)
-    whole = np.memmap(path, dtype=np.uint8, mode="r", offset=8 + length)
-    return {
-        name: np.asarray(whole[slice(*entry["data_offsets"])]).view(np.float32).reshape(entry["shape"])
-        for name, entry in used.items()
-    }
