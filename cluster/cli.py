@@ -54,6 +54,7 @@ from cluster.console.commands.documents.document_commands import AsJson, Command
 from cluster.console.commands.identity import auth_commands
 from cluster.console.commands.machine import service_commands, upgrade_command
 from cluster.console.login_tokens import CredentialsFile
+from configs.sections import Settings
 from configs.settings import InvalidConfiguration, adopt_env_file, choose_light_profile, load_settings
 
 app = typer.Typer(
@@ -261,11 +262,20 @@ def doctor(
         raise Invalid("--apply goes with --repair")
     from cluster import doctor as probes
     from cluster.console import findings as found
-    from cluster.state.settings.settings_rows import load_where_possible
 
-    findings = probes.run_probes(load_where_possible())
+    findings = probes.run_probes(_settings_of_running())
     context.obj.print(found.as_json(findings), as_json, found.findings_table(findings))
     raise typer.Exit(1 if found.is_red(findings) else 0)
+
+
+def _settings_of_running() -> Settings:
+    """As they are here, with the profile that the instance was begun with."""
+    from cluster.state import supervised
+    from cluster.state.settings.settings_rows import load_where_possible
+
+    if supervised.running_profile(load_settings().state_dir) == "light":
+        choose_light_profile()
+    return load_where_possible()
 
 
 def _examine_deeply(

@@ -64,12 +64,18 @@ def deployment_plan(
             if app["name"] in shares:
                 deployment["ray_actor_options"]["num_gpus"] = shares[app["name"]]
         variables = {} if settings.ray.address is None else layers_above_profile(base or settings)
-        if app["name"] in marks:
-            variables["AOS_RESTART"] = str(marks[app["name"]])
+        if mark := _restart_mark(app["name"], marks, settings):
+            variables["AOS_RESTART"] = str(mark)
         if variables:
             app["runtime_env"] = {"env_vars": variables}
     _check_cpus(wanted, settings)
     return wanted
+
+
+def _restart_mark(application: str, marks: Mapping[str, int], settings: sections.Settings) -> int:
+    """Another number restarts it; whose work is done in the gateway's process is restarted with that."""
+    inside = READING if application == "gateway" and settings.worker.placement == "inproc" else ""
+    return marks.get(application, 0) + marks.get(inside, 0)
 
 
 def reader_gpus(settings: sections.Settings) -> float:
@@ -87,6 +93,7 @@ def _needed_applications(served: list[dict[str, Any]], settings: sections.Settin
     without |= {"llm"} if settings.vllm.model is None else set()
     without |= set() if settings.console.enabled else {"console"}
     without |= {"orchestrator", "executor"} if settings.agents.placement == "inproc" else set()
+    without |= {READING} if settings.worker.placement == "inproc" else set()
     wanted = [app for app in served if app["name"] not in without]
     for app in wanted:
         for deployment in app["deployments"]:
@@ -237,6 +244,8 @@ def _gpu_uses(settings: sections.Settings) -> dict[str, bool]:
     """The applications that take a part of the declared GPUs; Tesseract alone has no use for one."""
     wishes = {name: getattr(settings, section).gpu for name, section in MODEL_APPLICATIONS.items()}
     wishes[READING] = settings.ocr.gpu if settings.ocr.strategy != "tesseract" else False
+    if settings.worker.placement == "inproc":
+        wishes[READING] = False  # the gateway's process has no GPU
     insisting = sorted(name for name, gpu in wishes.items() if gpu is True)
     taken = _vllm_gpus(settings)
     if insisting and settings.ray.num_gpus <= taken:

@@ -127,9 +127,8 @@ class BesideStages:
             await self._made.close()
 
 
-@serve.deployment
-class Worker:
-    """Job loops of every lane. If one dies of something without a name, the replica is replaced."""
+class JobWorker:
+    """Job loops of every lane, on the event loop of whoever makes it."""
 
     def __init__(self) -> None:
         """Connections are opened by the loops themselves, on the replica's event loop."""
@@ -276,8 +275,8 @@ class Worker:
             self._task.result()
             raise RuntimeError("the job loops have ended")
 
-    async def __del__(self) -> None:
-        """Serve awaits this before a replica goes: end after what is being written, so that an update loses no work."""
+    async def close(self) -> None:
+        """End after what is being written, so that an update loses no work."""
         for loop in self._loops:
             loop.stop()
         if self._first is not None:
@@ -288,6 +287,15 @@ class Worker:
                 await asyncio.gather(*(loop.give_back() for loop in self._loops))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
+
+
+@serve.deployment
+class Worker(JobWorker):
+    """A worker in a replica of its own. If a loop dies of something without a name, the replica is replaced."""
+
+    async def __del__(self) -> None:
+        """Serve awaits this before a replica goes."""
+        await self.close()
 
 
 def _kept_by_memory(settings: Settings) -> str | None:

@@ -29,14 +29,14 @@ def test_the_reranker_is_deployed_only_with_weights() -> None:
 
 
 def test_on_a_light_laptop_models_and_console_are_there_once_somebody_asks() -> None:
-    """By Serve's own scaling to none; who claims jobs and who takes requests stay."""
+    """By Serve's own scaling to none; who takes requests stays, and claims jobs, too."""
     light = apps({"AOS_PROFILE": "light", "AOS_RERANK_MODEL": "/weights"})
     least = {
         name: deployment.get("autoscaling_config", {}).get("min_replicas", deployment.get("num_replicas"))
         for name, app in light.items()
         for deployment in app["deployments"]
     }
-    assert least == {"embedding": 0, "reranker": 0, "console": 0, "worker": 1, "gateway": 1}
+    assert least == {"embedding": 0, "reranker": 0, "console": 0, "gateway": 1}
     resting = [light[name]["deployments"][0] for name in ("embedding", "reranker", "console")]
     assert {one["autoscaling_config"]["downscale_to_zero_delay_s"] for one in resting} == {600}
     assert light["console"]["deployments"][0]["autoscaling_config"]["max_replicas"] == 1, "sessions are in its memory"
@@ -44,6 +44,16 @@ def test_on_a_light_laptop_models_and_console_are_there_once_somebody_asks() -> 
     staying = apps({"AOS_PROFILE": "light", "AOS_LIGHT_REST_SECONDS": "0"})
     assert staying["console"] == apps({})["console"]
     assert staying["embedding"]["deployments"][0]["autoscaling_config"]["min_replicas"] == 1
+
+
+def test_a_worker_in_the_gateways_process_is_restarted_with_it() -> None:
+    inside = load_settings({"AOS_WORKER_PLACEMENT": "inproc"})
+    for marks, told in (({}, None), ({"worker": 2}, "2"), ({"worker": 2, "gateway": 3}, "5")):
+        plan = {app["name"]: app for app in deploy.deployment_plan(inside, marks)["applications"]}
+        assert "worker" not in plan
+        assert plan["gateway"].get("runtime_env", {}).get("env_vars", {}).get("AOS_RESTART") == told
+    apart = {app["name"]: app for app in deploy.deployment_plan(load_settings({}), {"worker": 2})["applications"]}
+    assert apart["worker"]["runtime_env"]["env_vars"] == {"AOS_RESTART": "2"} and "runtime_env" not in apart["gateway"]
 
 
 def test_a_light_laptop_is_looked_at_less_often() -> None:
