@@ -1,5 +1,6 @@
 """Daemons that `ray start` begins and nobody here uses: ended, or begun anew with what is used of them."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ MODULES = "--modules-to-load="
 # The others, pages for a browser with what they show, are nine processes with 120 MB.
 USED = ("ServeHead", "StateHead", "ReportHead", "JobHead")
 END_SECONDS = 10.0
+SITE = Path(__file__).parent / "site"
 
 
 def end_client_server(port: int) -> None:
@@ -41,6 +43,8 @@ def restart_dashboard(place: Path, modules: Sequence[str] = USED) -> None:
             continue
         with suppress(psutil.NoSuchProcess):
             environment, folder = process.environ(), process.cwd()
+            paths = [str(SITE), environment.get("PYTHONPATH", "")]
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
             end_process(process, signal.SIGKILL, END_SECONDS)
             wanted = [word for word in words if not word.startswith(MODULES)] + [MODULES + ",".join(modules)]
             subprocess.Popen(

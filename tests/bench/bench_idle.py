@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import psutil
 from rich.console import Console
@@ -152,8 +153,31 @@ def use_once(product: Instance) -> None:
         params={"wait": 120},
     )
     job.raise_for_status()
-    asked = product.http.post("/api/search", json={"query": QUESTION})
-    asked.raise_for_status()
+    found = ask(product, QUESTION)
+    if "control-room" not in str(found["results"]):
+        raise RuntimeError(f"the document is not found: {found}")
+
+
+def ask(product: Instance, question: str) -> dict[str, Any]:
+    """Search by words and meaning, worked out anew."""
+    body = {"query": question, "limit": 3, "cache": False, "rerank": False}
+    reply = product.http.post("/api/documents/search", json=body)
+    reply.raise_for_status()
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+def wake(report: Report, product: Instance, name: str) -> None:
+    """What who comes after the idle time waits for."""
+    began = time.monotonic()
+    found = ask(product, "Who may enter the control room?")
+    seconds = time.monotonic() - began
+    by_meaning = "vector" in found and found["vector"] != "off"
+    report.figure(f"{name}first question after it", seconds, unit="s", reference=f"by meaning: {by_meaning}")
+    began = time.monotonic()
+    page = product.http.get("/console/", follow_redirects=True)
+    seconds = time.monotonic() - began
+    report.figure(f"{name}console's first page after it", seconds, unit="s", reference=f"status {page.status_code}")
 
 
 def wait_until_calm(product: Instance, seconds: float = MOST_SETTLE_SECONDS) -> None:
@@ -194,6 +218,7 @@ def measure(report: Report, seconds: float, *, light: bool) -> None:
         took = time.monotonic() - began
         parts = use.by_part()
         print_parts(parts, took)
+        wake(report, product, name)
     held = sum(one.pss for one in parts.values()) / GIB
     core = 100 * sum(one.seconds for one in parts.values()) / took
     most, memory_goal = (1.2, LIGHT_GOAL) if light else (1.6, MEMORY_GOAL)
