@@ -96,7 +96,10 @@ def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:
 
 def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
     ray = connect.ray_dashboard(settings)
-    yield ray.get("/api/v0/nodes", _nodes_finding)
+    if settings.light.enabled and settings.ray.address is None and settings.ray.dashboard == "api":
+        yield _head_finding(settings)  # Ray's dashboard has no part that tells of nodes
+    else:
+        yield ray.get("/api/v0/nodes", _nodes_finding)
     if "Authorization" in ray.headers:
         open_door = _status_of(f"{ray.url}/api/jobs/", 5) == 200
         colour = RED if open_door else GREEN
@@ -104,6 +107,13 @@ def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
         yield HealthFinding(
             "ray token", colour, "anybody may run code" if open_door else "calls without it are refused", fix
         )
+
+
+def _head_finding(settings: Settings) -> HealthFinding:
+    missing = sorted(connect.HEAD - set(connect.head_processes(settings.state_dir)))
+    if missing:
+        return HealthFinding("ray", RED, f"{' and '.join(missing)}: not running", "Run `aos up`; see its log.")
+    return HealthFinding("ray", GREEN, f"this machine, {settings.ray.num_cpus} CPUs, {settings.ray.num_gpus} GPUs")
 
 
 def _nodes_finding(body: Any) -> HealthFinding:

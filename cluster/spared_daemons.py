@@ -19,6 +19,7 @@ MODULES = "--modules-to-load="
 # Of Ray's dashboard, what is asked: Serve's applications; nodes, and the scrape addresses of their agents; the version.
 # The others, pages for a browser with what they show, are nine processes with 120 MB.
 USED = ("ServeHead", "StateHead", "ReportHead", "JobHead")
+LEAST = ("ServeHead",)  # of one machine, whose node is known, and where nobody looks at figures of a queue
 END_SECONDS = 10.0
 SITE = Path(__file__).parent / "site"
 
