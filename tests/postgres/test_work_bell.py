@@ -92,7 +92,12 @@ async def test_a_connection_that_is_cut_is_made_anew(ledger: Bench, scope: Scope
         waiting = asyncio.create_task(seconds_of(bell.wait(SMALL, bell.count(SMALL), poll=LONG, sweep=LONG)))
         await asyncio.sleep(0.05)
         with psycopg.connect(admin_dsn, autocommit=True) as owner:
-            owner.execute("select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen%'")
+            ended = owner.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where datname = current_database() and pid <> pg_backend_pid() and query like %s",
+                ["%listen aos_work%"],
+            ).fetchall()
+        assert len(ended) == 1
         assert await waiting < 10
         assert not bell.hears
         await until(lambda: bell.hears)
