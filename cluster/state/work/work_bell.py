@@ -5,7 +5,7 @@ import logging
 import secrets
 from collections import Counter, defaultdict
 from contextlib import suppress
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import psycopg
 
@@ -58,7 +58,7 @@ class WorkBell(SqlStore, queries="work_bell.sql"):
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
-                    await connection.execute(cast(LiteralString, self._sql["listen"]))
+                    await connection.execute(self._sql["listen"].encode())
                     while await self._hear(connection):
                         pass
             except (psycopg.OperationalError, Transient) as error:
