@@ -15,7 +15,7 @@ from cluster.state.db.daemon import end_process
 
 CLIENT_SERVER = "ray.util.client.server"
 DASHBOARD = "dashboard/dashboard.py"
-MODULES = "--modules-to-load="
+MODULES, MUTE = "--modules-to-load=", "--disable-frontend"  # the latter: it answers no HTTP at all
 # Of Ray's dashboard, what is asked: Serve's applications; nodes, and the scrape addresses of their agents; the version.
 # The others, pages for a browser with what they show, are nine processes with 120 MB.
 USED = ("ServeHead", "StateHead", "ReportHead", "JobHead")
@@ -47,7 +47,8 @@ def restart_dashboard(place: Path, modules: Sequence[str] = USED) -> None:
             paths = [str(SITE), environment.get("PYTHONPATH", "")]
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
             end_process(process, signal.SIGKILL, END_SECONDS)
-            wanted = [word for word in words if not word.startswith(MODULES)] + [MODULES + ",".join(modules)]
+            wanted = [word for word in words if not word.startswith(MODULES) and word != MUTE]
+            wanted.append(MODULES + ",".join(modules))
             subprocess.Popen(
                 [sys.executable, *wanted[1:]],
                 env=environment,

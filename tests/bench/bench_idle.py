@@ -147,12 +147,10 @@ def _family(process: psutil.Process) -> list[psutil.Process]:
 
 def use_once(product: Instance) -> None:
     """A document and a question, as a day begins: what is made on first use is there, or put away again."""
-    job = product.http.post(
-        "/api/documents/upload",
-        files={"file": ("control-room.md", (ROOT / "tests/samples/control-room.md").read_bytes())},
-        params={"wait": 120},
-    )
-    job.raise_for_status()
+    data = (ROOT / "tests/samples/control-room.md").read_bytes()
+    sent = product.http.post("/api/documents/upload", files={"file": ("control-room.md", data, "text/markdown")})
+    sent.raise_for_status()
+    product.wait(sent.json()["job_id"], 180)
     found = ask(product, QUESTION)
     if "control-room" not in str(found["results"]):
         raise RuntimeError(f"the document is not found: {found}")

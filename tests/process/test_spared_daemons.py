@@ -36,6 +36,7 @@ def dashboard(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         "--host=127.0.0.1",
         f"--temp-dir={tmp_path}",
         "--modules-to-load=UsageStatsHead",
+        "--disable-frontend",
     ]
     started = subprocess.Popen(words, env={"PYTHONPATH": "/before", "MARK": "kept"})
     try:
