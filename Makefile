@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices lock sbom audit bundle system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-1m bench-scale bench-gpu test-kill test-chaos test-ha test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-idle bench-1m bench-scale bench-gpu test-kill test-chaos test-ha test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -257,6 +257,9 @@ eval-sandbox: install ## attacks from inside the fence around scripts; nothing m
 
 bench: install ## throughput and latency, each as a ratio
 	$(RUN) -m tests.bench.main
+
+bench-idle: install ## memory and CPU of each part while nothing is asked, default and light; a quarter of an hour
+	$(RUN) -m tests.bench.bench_idle
 
 bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; takes about an hour
 	$(RUN) -m tests.bench.bench_scale

@@ -55,7 +55,8 @@ from cluster.console.commands.documents.document_commands import AsJson, Command
 from cluster.console.commands.identity import auth_commands
 from cluster.console.commands.machine import service_commands, upgrade_command
 from cluster.console.login_tokens import CredentialsFile
-from configs.settings import InvalidConfiguration, adopt_env_file, load_settings
+from configs.sections import Settings
+from configs.settings import InvalidConfiguration, adopt_env_file, choose_light_profile, load_settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -149,16 +150,21 @@ def _start(
 def up(
     context: CommandContext,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay here; for systemd and containers.")] = False,
+    light: Annotated[
+        bool, typer.Option("--light", help="For a laptop: what nobody uses ends, and begins with whoever asks next.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Start Postgres, Redis, Ray and the applications, and return when all are healthy.
 
-    Example: aos up
+    Example: aos up --light
     """
     from cluster import doctor as probes  # the commands that only talk HTTP need not load these
     from cluster import supervisor
     from cluster.state import supervised
 
+    if light:
+        choose_light_profile()
     settings = load_settings()
     os.umask(0o077)
 
@@ -258,11 +264,20 @@ def doctor(
         raise Invalid("--apply goes with --repair")
     from cluster import doctor as probes
     from cluster.console import findings as found
-    from cluster.state.settings.settings_rows import load_where_possible
 
-    findings = probes.run_probes(load_where_possible())
+    findings = probes.run_probes(_settings_of_running())
     context.obj.print(found.as_json(findings), as_json, found.findings_table(findings))
     raise typer.Exit(1 if found.is_red(findings) else 0)
+
+
+def _settings_of_running() -> Settings:
+    """As they are here, with the profile that the instance was begun with."""
+    from cluster.state import supervised
+    from cluster.state.settings.settings_rows import load_where_possible
+
+    if supervised.running_profile(load_settings().state_dir) == "light":
+        choose_light_profile()
+    return load_where_possible()
 
 
 def _examine_deeply(

@@ -17,6 +17,7 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import is_free
+from cluster.spared_daemons import LEAST, USED, end_client_server, restart_dashboard
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
@@ -28,6 +29,19 @@ LONGEST_SOCKET = f"s/haproxy/{'f' * 56}/admin.sock" + "." * 10
 START_SECONDS = 180
 HEAD = frozenset({"gcs_server", "raylet"})
 LOOPBACK = "127.0.0.1"
+# How often Ray looks at what seldom changes; measured by `make bench-idle`.
+TIMERS = {
+    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "2000",  # each process writes down what it has counted ten times a second
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.25",  # instead of ten times a second
+    "RAY_task_events_report_interval_ms": "0",  # of tasks that nobody looks at; 0: none
+    "REPORTER_UPDATE_INTERVAL_MS": "15000",  # figures of the machine and of every process on it
+}
+LIGHT_TIMERS = TIMERS | {
+    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "10000",
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "1",
+    "REPORTER_UPDATE_INTERVAL_MS": "60000",
+    "RAY_metrics_report_interval_ms": "60000",
+}
 
 
 def ray_folder(state_dir: Path) -> Path:
@@ -187,6 +201,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
         "--dashboard-agent-listen-port": free_port(),
         "--ray-client-server-port": client_port,
         "--include-log-monitor": "false",
+        "--include-dashboard": str(settings.ray.dashboard == "full").lower(),
         "--temp-dir": place,
     }
     log = place / "start.log"
@@ -198,7 +213,9 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
         state,
         log,
     )
-    _end_client_server(client_port)
+    end_client_server(client_port)
+    if settings.ray.dashboard == "api":
+        restart_dashboard(place, LEAST if settings.light.enabled else USED)
 
 
 def _run_ray_start(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:
@@ -227,15 +244,6 @@ def _forget_old_sessions(place: Path, keep: int = 2) -> None:
         rmtree(session, ignore_errors=True)
 
 
-def _end_client_server(port: int) -> None:
-    """Ray Client has no user here, costs 90 MB, and its arguments do not show whose it is; no option leaves it out."""
-    for process in psutil.process_iter():
-        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-            words = process.cmdline()
-            if "ray.util.client.server" in words and f"--port={port}" in words:
-                process.kill()
-
-
 def ray_environment(settings: Settings) -> dict[str, str]:
     """The environment of Ray's daemons beside what they inherit; measured reasons stand beside the values."""
     program = proxy_program(settings.state_dir)
@@ -246,6 +254,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token_path(settings.state_dir)),
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_preload_python_modules": "cluster.worker_start",
         # Despite its name it works on Linux too: every daemon then binds 127.0.0.1, not all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "MALLOC_ARENA_MAX": "2",  # a heap for each thread holds megabytes in every idle process
@@ -268,6 +277,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_port()),
         "RAY_SERVE_HAPROXY_STATS_PORT": str(free_port()),
         "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
+        **(LIGHT_TIMERS if settings.light.enabled else TIMERS),
     }
 
 

@@ -29,6 +29,7 @@ VLLM_INGRESS_CPUS = 0.5
 _LEAST_READERS = 2  # that there must be room for, where the cluster decides
 MODEL_APPLICATIONS = {"embedding": "embedding", "reranker": "rerank"}  # with the section of settings of each
 NOBODY: Mapping[str, int] = MappingProxyType({})
+RESTING = frozenset({"embedding", "reranker", "console"})  # nobody needs them to be there before they are asked
 READING = "worker"  # small inputs are read in its replica, large ones by actors: EasyOCR runs in both
 
 
@@ -63,12 +64,18 @@ def deployment_plan(
             if app["name"] in shares:
                 deployment["ray_actor_options"]["num_gpus"] = shares[app["name"]]
         variables = {} if settings.ray.address is None else layers_above_profile(base or settings)
-        if app["name"] in marks:
-            variables["AOS_RESTART"] = str(marks[app["name"]])
+        if mark := _restart_mark(app["name"], marks, settings):
+            variables["AOS_RESTART"] = str(mark)
         if variables:
             app["runtime_env"] = {"env_vars": variables}
     _check_cpus(wanted, settings)
     return wanted
+
+
+def _restart_mark(application: str, marks: Mapping[str, int], settings: sections.Settings) -> int:
+    """Another number restarts it; whose work is done in the gateway's process is restarted with that."""
+    inside = READING if application == "gateway" and settings.worker.placement == "inproc" else ""
+    return marks.get(application, 0) + marks.get(inside, 0)
 
 
 def reader_gpus(settings: sections.Settings) -> float:
@@ -86,12 +93,25 @@ def _needed_applications(served: list[dict[str, Any]], settings: sections.Settin
     without |= {"llm"} if settings.vllm.model is None else set()
     without |= set() if settings.console.enabled else {"console"}
     without |= {"orchestrator", "executor"} if settings.agents.placement == "inproc" else set()
+    without |= {READING} if settings.worker.placement == "inproc" else set()
     wanted = [app for app in served if app["name"] not in without]
     for app in wanted:
         for deployment in app["deployments"]:
             if app["name"] == READING:
                 deployment["num_replicas"] = settings.worker.replicas
+            if app["name"] == "embedding" and settings.embedding.runtime == "numpy":
+                # Its products are small: two threads wait for each other longer than they compute.
+                deployment["ray_actor_options"]["runtime_env"]["env_vars"]["OMP_NUM_THREADS"] = "1"
+            if app["name"] in RESTING and settings.light.rest_seconds:
+                _let_rest(deployment, settings.light.rest_seconds)
     return wanted
+
+
+def _let_rest(deployment: dict[str, Any], seconds: int) -> None:
+    """Serve ends the last replica that nobody has used for so long, and begins one with whoever asks next."""
+    most = deployment.pop("num_replicas", 1)
+    scaling = deployment.setdefault("autoscaling_config", {"max_replicas": most, "target_ongoing_requests": 48})
+    scaling |= {"min_replicas": 0, "downscale_to_zero_delay_s": seconds}
 
 
 def layers_above_profile(settings: sections.Settings) -> dict[str, str]:
@@ -224,6 +244,8 @@ def _gpu_uses(settings: sections.Settings) -> dict[str, bool]:
     """The applications that take a part of the declared GPUs; Tesseract alone has no use for one."""
     wishes = {name: getattr(settings, section).gpu for name, section in MODEL_APPLICATIONS.items()}
     wishes[READING] = settings.ocr.gpu if settings.ocr.strategy != "tesseract" else False
+    if settings.worker.placement == "inproc":
+        wishes[READING] = False  # the gateway's process has no GPU
     insisting = sorted(name for name, gpu in wishes.items() if gpu is True)
     taken = _vllm_gpus(settings)
     if insisting and settings.ray.num_gpus <= taken:

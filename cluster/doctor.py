@@ -33,6 +33,7 @@ from configs.keys import setting_keys, value_of
 from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
+RESTS = "rests until somebody asks"  # a deployment that needs no replica now
 ENOUGH_DAYS = 14  # left of a certificate, below which somebody should renew it
 CHAPTER = "see README, What it costs, and what it opens"
 # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
@@ -74,6 +75,8 @@ def _probe_supervisor(settings: Settings) -> Iterable[HealthFinding]:
         yield HealthFinding("supervisor", YELLOW, what, "Wait, and look again.")
     else:
         detail = f"{f'pid {process.pid}' if process else 'on another machine'}, {status.restarts} repairs"
+        if supervised.running_profile(settings.state_dir) == "light":
+            detail += ", light: what nobody uses ends, and begins with whoever asks next"
         if status.detail:  # of servers that are not ours
             fix = "Begin it anew where it runs: the supervisor restarts only what it has started."
             yield HealthFinding("supervisor", YELLOW, f"{detail}; {status.detail}", fix)
@@ -93,7 +96,10 @@ def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:
 
 def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
     ray = connect.ray_dashboard(settings)
-    yield ray.get("/api/v0/nodes", _nodes_finding)
+    if settings.light.enabled and settings.ray.address is None and settings.ray.dashboard == "api":
+        yield _head_finding(settings)  # Ray's dashboard has no part that tells of nodes
+    else:
+        yield ray.get("/api/v0/nodes", _nodes_finding)
     if "Authorization" in ray.headers:
         open_door = _status_of(f"{ray.url}/api/jobs/", 5) == 200
         colour = RED if open_door else GREEN
@@ -101,6 +107,13 @@ def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
         yield HealthFinding(
             "ray token", colour, "anybody may run code" if open_door else "calls without it are refused", fix
         )
+
+
+def _head_finding(settings: Settings) -> HealthFinding:
+    missing = sorted(connect.HEAD - set(connect.head_processes(settings.state_dir)))
+    if missing:
+        return HealthFinding("ray", RED, f"{' and '.join(missing)}: not running", "Run `aos up`; see its log.")
+    return HealthFinding("ray", GREEN, f"this machine, {settings.ray.num_cpus} CPUs, {settings.ray.num_gpus} GPUs")
 
 
 def _nodes_finding(body: Any) -> HealthFinding:
@@ -121,7 +134,7 @@ def _probe_serve(settings: Settings) -> Iterable[HealthFinding]:
             yield HealthFinding(f"serve {name}", RED, "not deployed", "Run `aos up`.")
         else:
             colour = GREEN if app.status == "RUNNING" else RED
-            counts = " ".join(f"{part} {count}" for part, count in app.replicas.items())
+            counts = " ".join(f"{part} {RESTS if count == '0/0' else count}" for part, count in app.replicas.items())
             yield HealthFinding(f"serve {name}", colour, f"{app.status.lower()} {counts} {app.message}".strip())
 
 

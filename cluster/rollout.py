@@ -52,11 +52,11 @@ class Rollout:
         try:
             ledger = self._restart_ledger()
             taken = ledger.take()
+            if not taken:
+                return
             before = ledger.now()
         except Unavailable:
             return  # whoever repairs Postgres sees that as well
-        if not taken:
-            return
         parts = sorted({part for asked in taken.values() for part in asked})
         report(f"restarting {', '.join(parts)}, as asked")
         failed: AosError | None = None

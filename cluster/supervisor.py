@@ -116,6 +116,7 @@ def run_supervisor(settings: Settings, report: Report) -> None:
     with (state / "supervisor.lock").open("w") as lock:
         _take_lock(lock.fileno(), state)
         supervised.pid_path(state).write_text(f"{os.getpid()}\n")
+        supervised.note_profile(state, settings.profile)
         stopping = _Stopping()
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)

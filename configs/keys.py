@@ -103,6 +103,7 @@ _FIXED: Mapping[str, str] = {
     "state_dir": _BEFORE,
     "postgres": _BEFORE,
     "ray": _BEFORE,
+    "light": _BEFORE,
     "http.host": _BEFORE,
     "http.port": _BEFORE,
     "models.vault_key": "it seals the rows themselves: see `aos vault rotate`",

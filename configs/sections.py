@@ -13,6 +13,8 @@ from configs.sections_events import EventStreamSettings, WebhookSettings
 from configs.sections_http import HttpSettings as HttpSettings
 from configs.sections_identity import AuthSettings
 from configs.sections_limits import LimitSettings
+from configs.sections_reading import OcrSettings as OcrSettings
+from configs.sections_reading import ReadSettings as ReadSettings
 from configs.sections_reading import VisionSettings
 from configs.sections_retention import RetentionSettings
 from configs.sections_retrieval import (
@@ -69,73 +71,6 @@ class DiskSettings(Section):
     free_bytes: int = Field(1 * 2**30, ge=0)
     free_percent: float = Field(0, ge=0, lt=100)
     jobs_free_bytes: int = Field(256 * 2**20, ge=0)
-
-
-class OcrSettings(Section):
-    """OCR of scanned pages and pictures.
-
-    `languages`: `auto` tells script and language of each page and reads it with what is installed for them, or else
-    with PP-OCR; a page in others is marked `language_missing` (`aos languages list`). Names beside it are tried first
-    (`auto,deu`); without it scans are in these, by Tesseract's names, the likeliest first. `tesseract_data`: a folder
-    of .traineddata that comes before the program's own. `memory_bytes`: data that one engine's process may hold.
-    `engine_seconds`: CPU that the OCR of one page or picture may cost, by all its engines.
-    `gpu`: `auto` runs EasyOCR on the part of a GPU that Ray gives to who reads (ray.num_gpus); true insists.
-    """
-
-    strategy: Literal["cascade", "tesseract", "paddle", "easyocr", "vision"] = "cascade"
-    dpi: int = Field(300, ge=72, le=1200)
-    confidence_threshold: float = Field(0.60, ge=0, le=1)
-    languages: tuple[str, ...] = ("auto",)
-    tesseract_data: str | None = None
-    psm: int = Field(3, ge=0, le=13)
-    engine_seconds: float = Field(120, gt=0)
-    max_pixels: int = Field(120_000_000, ge=1)
-    easyocr_max_lines: int = Field(12, ge=0)
-    easyocr_models: str | None = None
-    memory_bytes: int = Field(4 * 2**30, ge=256 * 2**20)
-    gpu: Gpu = "auto"
-
-
-class ReadSettings(Section):
-    """Limits on what a file may cost, and how many pages travel together.
-
-    A file is opened and read by a process of its own. `memory_bytes` is the data that this may hold (for pictures,
-    whose pixels are counted before, and for the OCR engines, which are processes of their own, it is
-    ocr.memory_bytes). `cpu_seconds` is what opening a file, or reading one page, may cost; `open_seconds` and
-    `page_seconds` say for how long the same may wait by the clock, without using CPU. `max_pages` is of one file,
-    `tenant_pages` what all files of a tenant may have together. A file beyond a limit becomes a document with its
-    reason: bomb, timeout or too_large. Of an archive, or a letter with attachments, `archive_members` files at most
-    become documents, containers within it among them down to `archive_depth`; all unpack to `max_unpacked_bytes`.
-
-    `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs (each `reader_cpus`) and GPUs
-    that are free in the cluster when a batch begins, more while it runs where an autoscaler adds nodes, and on one
-    machine no more than it has cores. A batch has at least `batch_pages`, and as many as keep them busy for minutes.
-
-    `idle`: bulk jobs get a core only while nobody else wants it, so that nobody waits for them. `floor`: the share of
-    this machine that they have even if others want all of it, at most what one reader can use: it runs in pulses of
-    some milliseconds, so that questions hardly notice. 0 for none.
-    """
-
-    nfs_base_path: str | None = None
-    min_useful_text: int = Field(50, ge=0)
-    part_chars: int = Field(20_000, ge=1_000)
-    max_file_bytes: int = Field(2 * 2**30, ge=1)
-    max_unpacked_bytes: int = Field(1 * 2**30, ge=1)
-    archive_members: int = Field(5_000, ge=1)
-    archive_depth: int = Field(3, ge=0)
-    max_pages: int = Field(20_000, ge=1)
-    tenant_pages: int = Field(5_000_000, ge=1)
-    memory_bytes: int = Field(1 * 2**30, ge=256 * 2**20)
-    cpu_seconds: float = Field(60, gt=0)
-    page_seconds: float = Field(180, gt=0)
-    open_seconds: float = Field(120, gt=0)
-    batch_pages: int = Field(200, ge=1)
-    small_pages: int = Field(20, ge=1)
-    max_attempts: int = Field(3, ge=1)
-    readers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
-    reader_cpus: float = Field(0.9, gt=0)
-    idle: bool = True
-    floor: float = Field(0.1, ge=0, le=0.5)
 
 
 ChunkStrategy = Literal[
@@ -280,8 +215,12 @@ class TelemetrySettings(Section):
 class WorkerSettings(Section):
     """Job claims of workers. `vain_claims`: so many in a row that settle nothing end a re-index with the reason.
 
+    `placement`: in replicas of their own, or in the gateway's process, which spares 150 MB, and people wait a little
+    while documents are read.
+
     `small_jobs` of the small lane run at once (`auto`: by CPUs and free memory), each with a reader of its own, and
     give their place back after `slice_seconds`; bulk jobs after `bulk_slice_seconds`, where another workspace waits.
+    Work is looked for every `sweep_seconds` where Postgres tells of it, too; where it does not, every `poll_seconds`.
     Where more than `bulk_seconds` of work are left of a job, by what its pages have cost, it goes on in the bulk lane.
     A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane, where it keeps
     nobody waiting and has the limits of `read`; so does the costliest beyond `hurried_seconds` where all of
@@ -291,6 +230,8 @@ class WorkerSettings(Section):
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(5, gt=0)
     poll_seconds: float = Field(0.2, gt=0)
+    sweep_seconds: float = Field(2, gt=0)
+    placement: Literal["inproc", "serve"] = "serve"
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
     small_jobs: Literal["auto"] | Annotated[int, Field(ge=1, le=64)] = "auto"
@@ -309,6 +250,9 @@ class RaySettings(Section):
 
     `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
     one after the other, and nobody else; 1 for never.
+
+    `dashboard`: of the one started here, `api` runs the parts of Ray's dashboard that the product asks, `full` also its
+    pages for a browser.
     """
 
     address: str | None = None
@@ -318,7 +262,20 @@ class RaySettings(Section):
     dashboard_port: int = 8265
     gcs_port: int = 6399
     object_store_mb: int = Field(512, ge=78)
+    dashboard: Literal["api", "full"] = "api"
     memory_high: float = Field(0.93, gt=0, le=1)
+
+
+class LightSettings(Section):
+    """What is spared on one machine; the profile `light` (`aos up --light`) turns it on.
+
+    `enabled`: Ray looks at its parts less often, and its agents tell figures of the machine once a minute. What a fault
+    costs stays below what is promised for it. `rest_seconds`: the embedder and the console end when nobody has used
+    them for so long, and begin with whoever asks next, who waits for that; 0: they stay.
+    """
+
+    enabled: bool = False
+    rest_seconds: int = Field(0, ge=0)
 
 
 class ConsoleSettings(Section):
@@ -374,3 +331,4 @@ class Settings(Section):
     event_stream: EventStreamSettings = EventStreamSettings()
     worker: WorkerSettings = WorkerSettings()
     ray: RaySettings = RaySettings()
+    light: LightSettings = LightSettings()

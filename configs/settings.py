@@ -117,6 +117,8 @@ PROGRAM_NAMES = frozenset(
     {"AOS_CONFIG", "AOS_TOKEN", "AOS_URL", "AOS_PROFILE", "AOS_STATE_DIR", "AOS_RESTART", "AOS_PYTHON", "AOS_ENV_FILE"}
 )
 
+PROFILES = ("dev", "light", "prod")
+
 
 def load_settings(environment: Mapping[str, str] | None = None, rows: Mapping[str, Any] | None = None) -> Settings:
     """Read every layer once and return one immutable snapshot.
@@ -160,6 +162,16 @@ def adopt_env_file() -> None:
     Raises InvalidConfiguration as `with_env_file`.
     """
     os.environ.update(with_env_file(os.environ))
+
+
+def choose_light_profile() -> None:
+    """Give this process, and what it starts, the profile `light`.
+
+    Raises InvalidConfiguration: the environment names `prod`, which is not of one machine.
+    """
+    if os.environ.get("AOS_PROFILE", "dev") == "prod":
+        raise InvalidConfiguration("--light is of one machine, and AOS_PROFILE is prod; leave one of them out")
+    os.environ["AOS_PROFILE"] = "light"
 
 
 def env_file_path(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -210,8 +222,7 @@ def _names_secret(name: str) -> bool:
 def _config_files(profile: str, extra: str | None) -> list[Path]:
     layers = [HERE / "base.yaml", HERE / f"{profile}.yaml"]
     if not layers[1].exists():
-        known = sorted(path.stem for path in HERE.glob("*.yaml") if path.stem in {"dev", "prod"})
-        raise InvalidConfiguration(f"AOS_PROFILE={profile}: there is no such profile; use one of {', '.join(known)}")
+        raise InvalidConfiguration(f"AOS_PROFILE={profile}: there is no such profile; use one of {', '.join(PROFILES)}")
     return layers + ([Path(extra)] if extra else [])
 
 

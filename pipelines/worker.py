@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ray import serve
 from ray.serve import Application
@@ -29,11 +29,11 @@ from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
 from cluster.state.system import SystemQueries
 from cluster.state.vault import vault_of
 from cluster.state.work.jobs import JobLane, JobLedger
+from cluster.state.work.work_bell import WorkBell
 from cluster.watch.answering import answer_from_here
 from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
-from pipelines import index, read
 from pipelines.documents.chunk import split
 from pipelines.documents.cpu_pulses import SharedPace
 from pipelines.documents.document import VersionId
@@ -62,7 +62,11 @@ from pipelines.documents.store.choose_store import open_blobs
 from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.sync.sync_wiring import source_sync
 
+if TYPE_CHECKING:
+    from pipelines.index import IndexBeside
+
 LISTED_AT_ONCE = 4  # sources: one that lists slowly keeps no other from it
+UNUSED_SECONDS = 30.0  # between two looks at readers that nobody uses
 QUEUE_SECONDS = 0.5  # between two looks at who waits
 SPARE_THREADS = 8
 ROOM_SETTING = "disk.jobs_free_bytes (AOS_DISK_JOBS_FREE_BYTES)"
@@ -78,20 +82,53 @@ class DatasetStages:
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """As in Stages."""
+        from pipelines import read  # with Ray Data, which takes 80 MB: for who has bulk work
+
         return in_thread(read.survey_files(files, self._settings, self._rows))
 
     def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """As in Stages."""
+        from pipelines import read
+
         return in_thread(read.read_slices(slices, self._settings, self._gpus, self._rows))
 
     def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         """As in Stages."""
+        from pipelines import index
+
         return in_thread(index.index_versions(scope, versions, self._settings, self._rows))
 
+    def count_readers(self) -> int:
+        """Readers of the batch that begins now."""
+        from pipelines import read
 
-@serve.deployment
-class Worker:
-    """Job loops of every lane. If one dies of something without a name, the replica is replaced."""
+        return read.count_readers(self._settings, self._gpus)
+
+
+class BesideStages:
+    """As index.IndexBeside, which is made at the first call."""
+
+    def __init__(self, settings: ReadSettings, rows: Mapping[str, Any] | None) -> None:
+        self._given = settings, rows
+        self._made: IndexBeside | None = None
+
+    async def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
+        """As in IndexBeside."""
+        if self._made is None:
+            from pipelines.index import IndexBeside
+
+            self._made = IndexBeside(*self._given)
+        async for found in self._made.index(scope, versions):
+            yield found
+
+    async def close(self) -> None:
+        """As in IndexBeside."""
+        if self._made is not None:
+            await self._made.close()
+
+
+class JobWorker:
+    """Job loops of every lane, on the event loop of whoever makes it."""
 
     def __init__(self) -> None:
         """Connections are opened by the loops themselves, on the replica's event loop."""
@@ -104,6 +141,7 @@ class Worker:
         self._small_jobs = small_job_count(worker, cores, use_now())
         self._pace = SharedPace(self._small_jobs, cores, worker.hurried_seconds)
         self._loops: list[JobLoop] = []
+        self._bell: WorkBell | None = None
         self._vision: VisionStep | None = None
         self._vault = vault_of(self._settings.models.vault_key, self._settings.state_dir)
         self._first: asyncio.Task[bool] | None = None
@@ -119,6 +157,7 @@ class Worker:
         await database.open()
         vault = self._vault
         watch = SettingsWatcher(self._snapshots, SettingsRows(database, vault))
+        bell = self._bell = WorkBell(database, found.postgres)
         embedder, care = handles.build_embedder(settings), IndexMaintenance(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
@@ -138,10 +177,12 @@ class Worker:
                 # Before anything is written to an index that has lost what it had; a worker that is to go is not kept.
                 self._first = tasks.create_task(care.look(care.renew_words))
                 await asyncio.wait([self._first])
+                told = tasks.create_task(bell.listen())
                 works = [tasks.create_task(self._work_lane(at, lane)) for at, lane in enumerate(lanes)]
                 beside = [tasks.create_task(care.keep()), tasks.create_task(self._watch_queue(SystemQueries(database)))]
+                beside.append(tasks.create_task(self._end_unused_readers()))
                 await asyncio.wait(works)
-                for task in beside:
+                for task in (told, *beside):
                     task.cancel()
         finally:
             await watch.close()
@@ -156,9 +197,23 @@ class Worker:
             self._pace.others_wait = waiting
             await asyncio.sleep(QUEUE_SECONDS)
 
+    async def _end_unused_readers(self) -> None:
+        """What a reader has loaded for a document is given back once nothing is read; the next begins with little."""
+        while True:
+            await asyncio.sleep(UNUSED_SECONDS)
+            for at, reader in enumerate(self._readers):
+                ended = await asyncio.to_thread(reader.end_unused, self._settings.read.rest_seconds)
+                if ended and at == 0:
+                    await self._warm_first_reader()
+
+    async def _warm_first_reader(self) -> None:
+        """Somebody waits for what is in the small lane; on a light laptop for its reader, too."""
+        if not self._settings.light.enabled:
+            await asyncio.to_thread(self._readers[0].warm_up)
+
     async def _work_lane(self, at: int, lane: JobLane) -> None:
-        if lane is JobLane.SMALL:  # somebody waits for what is in it
-            await asyncio.to_thread(self._readers[at].warm_up)
+        if at == 0:
+            await self._warm_first_reader()
         await self._loops[at].work(lane)
 
     def _document_store(self, database: Database) -> DocumentStore:
@@ -179,6 +234,7 @@ class Worker:
             indexer = VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens)
             held = HereStages(pulses, indexer, blobs)
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
+        bulk = DatasetStages(settings.read, reader_gpus(settings), self._rows)
         generations, gate = IndexGenerations(database), IndexGate(database, embedder, settings.gate)
         runner = IngestionRunner(
             jobs,
@@ -187,7 +243,7 @@ class Worker:
             blobs,
             IndexRebuild(jobs, generations, IndexSwitchover(database), gate, INDEX, settings.search.exact_scope),
             here=here,
-            bulk=DatasetStages(settings.read, reader_gpus(settings), self._rows),
+            bulk=bulk,
             read=settings.read,
             chunk=settings.chunk,
             read_fingerprint=extraction_fingerprint(settings.read, settings.ocr),
@@ -198,8 +254,8 @@ class Worker:
             held=held,
             crowd=crowd,
             costs=JobCosts(database, settings.worker.bulk_seconds),
-            readers=functools.partial(read.count_readers, settings.read, reader_gpus(settings)),
-            beside=index.IndexBeside(settings.read, self._rows) if lane is JobLane.BULK else None,
+            readers=bulk.count_readers,
+            beside=BesideStages(settings.read, self._rows) if lane is JobLane.BULK else None,
         )
         owner, restarts = f"{socket.gethostname()}:{os.getpid()}:{lane}:{at}", RestartRequests(database)
         return JobLoop(
@@ -212,6 +268,7 @@ class Worker:
             room=_room_of_jobs(settings),
             strain=functools.partial(strain_of, lane, settings, crowd),
             kept=functools.partial(_kept_by_memory, settings) if lane is JobLane.SMALL and at else lambda: None,
+            bell=self._bell,
         )
 
     async def check_health(self) -> None:
@@ -220,8 +277,8 @@ class Worker:
             self._task.result()
             raise RuntimeError("the job loops have ended")
 
-    async def __del__(self) -> None:
-        """Serve awaits this before a replica goes: end after what is being written, so that an update loses no work."""
+    async def close(self) -> None:
+        """End after what is being written, so that an update loses no work."""
         for loop in self._loops:
             loop.stop()
         if self._first is not None:
@@ -232,6 +289,15 @@ class Worker:
                 await asyncio.gather(*(loop.give_back() for loop in self._loops))
         for reader in self._readers:
             await asyncio.to_thread(reader.close)
+
+
+@serve.deployment
+class Worker(JobWorker):
+    """A worker in a replica of its own. If a loop dies of something without a name, the replica is replaced."""
+
+    async def __del__(self) -> None:
+        """Serve awaits this before a replica goes."""
+        await self.close()
 
 
 def _kept_by_memory(settings: Settings) -> str | None:

@@ -60,7 +60,8 @@ class EmbedderReplica:
 
 
 def _load_embedders(settings: Settings) -> tuple[Embedder, ...]:
-    use_cores()
+    if settings.embedding.runtime == "torch" and settings.embedding.base_url is None:
+        use_cores()
     return open_embedders(embedding_settings(settings), idle=settings.read.idle)
 
 

@@ -82,6 +82,18 @@ def recorded_pid(state_dir: Path) -> int | None:
         return None
 
 
+def note_profile(state_dir: Path, profile: str) -> None:
+    """Write down which profile the instance runs with: whoever looks at it may have another."""
+    (state_dir / "supervisor.profile").write_text(f"{profile}\n", encoding="utf-8")
+
+
+def running_profile(state_dir: Path) -> str:
+    """The profile that the instance runs with, or ran with the last time; empty where that is unknown."""
+    with suppress(FileNotFoundError):
+        return (state_dir / "supervisor.profile").read_text(encoding="utf-8").strip()
+    return ""
+
+
 def status_path(state_dir: Path) -> Path:
     """The file of its status."""
     return state_dir / "supervisor.json"

@@ -98,6 +98,7 @@ class GuardedChild:
         self._before, self._name = before, name
         self._child: _Child | None = None
         self._answered = 0
+        self._last_call = 0.0
         self._calls = threading.Lock()
 
     @property
@@ -121,7 +122,10 @@ class GuardedChild:
             Unreadable: raised by the method.
         """
         with self._calls:
-            return self._call(method, arguments, seconds, cpu_seconds)
+            try:
+                return self._call(method, arguments, seconds, cpu_seconds)
+            finally:
+                self._last_call = time.monotonic()
 
     def _call(self, method: str, arguments: tuple[object, ...], seconds: float, cpu_seconds: float | None) -> Any:
         try:
@@ -193,6 +197,21 @@ class GuardedChild:
     def close(self) -> None:
         """End the child and everything it has started."""
         self._kill_child()
+
+    def end_unused(self, seconds: float) -> bool:
+        """End the child where it has answered, and then done nothing for so long; true where it was ended.
+
+        The next call starts another one. A child that waits for its first call holds little, and stays.
+        """
+        if not self._calls.acquire(blocking=False):
+            return False
+        try:
+            if self._child is None or not self._answered or time.monotonic() - self._last_call < seconds:
+                return False
+            self._kill_child()
+            return True
+        finally:
+            self._calls.release()
 
     def interrupt(self) -> None:
         """End the call that another thread is at: it raises ChildDied there. The only method for a second thread."""

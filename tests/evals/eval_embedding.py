@@ -68,6 +68,7 @@ def ways() -> list[Way]:
         Way(DEFAULTS, reference),
         Way(EXACT, ours(dtype="float32")),
         Way("torch bfloat16", ours(dtype="bfloat16")),
+        Way("numpy float32", ours(runtime="numpy")),
         Way("torch float32, padded", ours(lambda: padded(SentenceEncoder(exact), "float32"))),
         Way("torch bfloat16, padded", ours(lambda: padded(SentenceEncoder(exact), "bfloat16"))),
         Way("ONNX Runtime float32", ours(lambda: onnx_runtime(SentenceEncoder(exact), "float32"))),

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cluster.models.embedding.encoder import SentenceEncoder, Window
+from cluster.models.embedding.encoder import SentenceEncoder
+from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.embedding.weights import multiplies_bfloat16, packaged_folder
 from cluster.models.ports import EmbedderFacts
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import AosError, Unavailable
-from cluster.models.embedding.encoder import Window, cut_windows
 from cluster.models.embedding.migration import EmbedderMoved
+from cluster.models.embedding.sentence_tokens import Window, cut_windows
 from cluster.models.ports import Embedder, EmbedderFacts, EmbeddingLane
 
 DIMENSION = 512

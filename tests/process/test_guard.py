@@ -48,6 +48,27 @@ def test_one_child_and_its_object_serve_all_calls(guard: GuardedChild) -> None:
     assert [guard.call("count", seconds=5) for _ in range(3)] == [1, 2, 3]
 
 
+def test_a_child_that_has_done_nothing_for_a_while_is_ended_and_the_next_call_has_another(guard: GuardedChild) -> None:
+    assert not guard.end_unused(0), "there is none"
+    guard.warm_up()
+    assert not guard.end_unused(0), "it waits for its first call"
+    assert guard.call("count", seconds=5) == 1
+    first = guard.pid
+    assert not guard.end_unused(60) and guard.pid == first
+    assert guard.end_unused(0) and guard.pid is None
+    assert first is not None and eventually(lambda: gone(first))
+    assert guard.call("count", seconds=5) == 1
+
+
+def test_a_child_at_work_is_not_taken_for_one_that_nobody_uses(guard: GuardedChild) -> None:
+    guard.call("count", seconds=5)
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(guard.call, "sleep", 1.0, seconds=20)
+        time.sleep(0.3)
+        assert not guard.end_unused(0)
+        working.result()
+
+
 def test_threads_that_call_at_once_each_have_their_own_answer(guard: GuardedChild) -> None:
     """Crossed answers would give a page the text of another one."""
     sizes = range(1, 200)

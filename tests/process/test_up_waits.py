@@ -11,6 +11,7 @@ from cluster.basics.errors import Unavailable
 from cluster.state.supervised import MODULE, find_supervisor, pid_path, wait_until_ready
 from tests.fakes.daemon import supervising
 
+ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60  # seconds
 
 
@@ -52,3 +53,12 @@ def test_one_that_ends_says_why(tmp_path: Path) -> None:
     ):
         wait_until_ready(tmp_path, lambda line: None, PATIENCE)
     assert "supervisor.log" in refused.value.hint
+
+
+def test_a_light_instance_is_of_one_machine(tmp_path: Path) -> None:
+    """Before anything is started."""
+    env = {"PATH": "/usr/bin:/bin", "AOS_PROFILE": "prod", "AOS_STATE_DIR": str(tmp_path / "s"), "AOS_ENV_FILE": ""}
+    program = [sys.executable, "-c", "from cluster.cli import main; main()", "up", "--light", "--json"]
+    done = subprocess.run(program, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1 and "--light is of one machine" in done.stderr
+    assert not (tmp_path / "s").exists()

@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from cluster.models.embedding.encoder import cut_windows
 from cluster.models.embedding.local import LocalEmbedder
+from cluster.models.embedding.sentence_tokens import cut_windows
 from cluster.models.ports import EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 from tests.fakes.models import FakeEmbedder, FakeEncoder, HeldEncoder

@@ -46,7 +46,7 @@ def test_every_setting_has_a_name_in_the_environment() -> None:
         ({"AUTH_SECRET_KEY": "changeme"}, "published default"),
         ({"AOS_ADMIN_PASSWORD": "AOS@Admin2026!"}, "published default"),
         ({"AUTH_SECRET_KEY": "k" * 31}, "auth.secret_key (AUTH_SECRET_KEY): Value error, has less than 32 bytes"),
-        ({"AOS_PROFILE": "staging"}, "use one of dev, prod"),
+        ({"AOS_PROFILE": "staging"}, "use one of dev, light, prod"),
         ({"AOS_CONFIG": "/nowhere.yaml"}, "no such file"),
     ],
 )

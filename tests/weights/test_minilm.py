@@ -57,6 +57,20 @@ async def test_the_number_format_hardly_changes_the_vectors(minilm: LocalEmbedde
     assert await half.facts() == await exact.facts()
 
 
+async def test_numpy_makes_the_same_vectors_without_torch(minilm: LocalEmbedder) -> None:
+    """Same fingerprint, same windows, same space: one index serves both, whichever made it."""
+    light = LocalEmbedder(SETTINGS.model_copy(update={"runtime": "numpy"}))
+    exact = LocalEmbedder(SETTINGS.model_copy(update={"dtype": "float32"}))
+    assert await light.facts() == await exact.facts()
+    texts = [PUMP, OIL, "a", "", "Ünïcode 测试 text \U0001f600", "12.5 % of 1,000", " ".join([PUMP, OIL] * 60)]
+    assert light.encoder.windows(texts) == exact.encoder.windows(texts)
+    found = await light.embed(texts)
+    assert (np.sum(found * await exact.embed(texts), axis=1) > 0.99999).all()
+    assert (np.sum(found * await minilm.embed(texts), axis=1) > 0.999).all()
+    await keeps_the_contract(light)
+    await embeds_the_tail(light)
+
+
 def test_absent_weights_and_gpus_are_named_with_a_fix(tmp_path: Path) -> None:
     with pytest.raises(InvalidSettings, match="not in the local model cache"):
         LocalEmbedder(SETTINGS.model_copy(update={"model": "nobody/has-this-model"}))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ray.serve.schema import ServeDeploySchema
 
 from cluster import connect, deploy, logs
 from cluster.basics.errors import InvalidSettings, Unavailable
@@ -25,6 +26,45 @@ def test_the_reranker_is_deployed_only_with_weights() -> None:
     assert apps({}).keys() == {"embedding", "worker", "gateway", "console"}
     assert apps({"AOS_RERANK_MODEL": "/weights"}).keys() == {"embedding", "reranker", "worker", "gateway", "console"}
     assert "console" not in apps({"AOS_CONSOLE_ENABLED": "false"})
+
+
+def test_on_a_light_laptop_models_and_console_are_there_once_somebody_asks() -> None:
+    """By Serve's own scaling to none; who takes requests stays, and claims jobs, too."""
+    light = apps({"AOS_PROFILE": "light", "AOS_RERANK_MODEL": "/weights"})
+    least = {
+        name: deployment.get("autoscaling_config", {}).get("min_replicas", deployment.get("num_replicas"))
+        for name, app in light.items()
+        for deployment in app["deployments"]
+    }
+    assert least == {"embedding": 0, "reranker": 0, "console": 0, "gateway": 1}
+    resting = [light[name]["deployments"][0] for name in ("embedding", "reranker", "console")]
+    assert {one["autoscaling_config"]["downscale_to_zero_delay_s"] for one in resting} == {600}
+    assert light["console"]["deployments"][0]["autoscaling_config"]["max_replicas"] == 1, "sessions are in its memory"
+    assert all(ServeDeploySchema.model_validate({"applications": [app]}) for app in light.values())
+    staying = apps({"AOS_PROFILE": "light", "AOS_LIGHT_REST_SECONDS": "0"})
+    assert staying["console"] == apps({})["console"]
+    assert staying["embedding"]["deployments"][0]["autoscaling_config"]["min_replicas"] == 1
+
+
+def test_a_worker_in_the_gateways_process_is_restarted_with_it() -> None:
+    inside = load_settings({"AOS_WORKER_PLACEMENT": "inproc"})
+    for marks, told in (({}, None), ({"worker": 2}, "2"), ({"worker": 2, "gateway": 3}, "5")):
+        plan = {app["name"]: app for app in deploy.deployment_plan(inside, marks)["applications"]}
+        assert "worker" not in plan
+        assert plan["gateway"].get("runtime_env", {}).get("env_vars", {}).get("AOS_RESTART") == told
+    apart = {app["name"]: app for app in deploy.deployment_plan(load_settings({}), {"worker": 2})["applications"]}
+    assert apart["worker"]["runtime_env"]["env_vars"] == {"AOS_RESTART": "2"} and "runtime_env" not in apart["gateway"]
+
+
+def test_a_light_laptop_is_looked_at_less_often() -> None:
+    timers = {name: connect.ray_environment(load_settings({"AOS_PROFILE": name})) for name in ("dev", "light")}
+    for name in ("RAY_SERVE_CONTROL_LOOP_INTERVAL_S", "REPORTER_UPDATE_INTERVAL_MS"):
+        assert float(timers["light"][name]) > float(timers["dev"][name])
+    # What finds a fault is as often on both: a replica within three seconds, the proxy within six.
+    assert timers["light"]["RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S"] == "2"
+    assert all(
+        d["health_check_period_s"] == 3 for app in apps({"AOS_PROFILE": "light"}).values() for d in app["deployments"]
+    )
 
 
 def test_host_and_port_are_written_out() -> None:

@@ -14,9 +14,9 @@ import pytest
 from cluster.basics.errors import AosError, Invalid, InvalidSettings, Overloaded, Unavailable
 from cluster.basics.retry import MODEL_WAITS, call_with_retries
 from cluster.models.embedding.embedders import open_embedder
-from cluster.models.embedding.encoder import encoder_fingerprint
 from cluster.models.embedding.endpoint import TEXTS, ApiEmbedder
 from cluster.models.embedding.prefixes import embed_passages, embed_queries
+from cluster.models.embedding.vector_rows import encoder_fingerprint
 from cluster.models.model_errors import Unusable
 from cluster.models.ports import EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings

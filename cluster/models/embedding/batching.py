@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import Overloaded
 from cluster.basics.priority import give_way
-from cluster.models.embedding.encoder import Window
+from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.ports import EmbeddingLane
 
 Encode = Callable[[Sequence[Window]], NDArray[np.float32]]

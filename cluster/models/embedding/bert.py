@@ -1,16 +1,20 @@
 """BERT on a CPU without padding: weights packed once for oneDNN, and what follows a product fused with it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm, scaled_dot_product_attention
 
+from cluster.models.embedding.numpy_bert import NumpyLayers
+from cluster.models.embedding.plain_bert import PlainBert
+
 ROWS = 512  # tokens of a typical batch, for which oneDNN chooses the layout of the weights
-ENOUGH = 0.999
+ENOUGH, ENOUGH_ROUNDED = 0.999, 0.99  # cosine of a token's vectors; the latter of bfloat16 to float32
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +113,19 @@ class PackedBert:
 
     def agrees(self, model: Any) -> bool:
         """True where the model itself gives the same for a few made-up windows, rounding aside."""
+        return self._is_near(lambda window: model(input_ids=window[None]).last_hidden_state[0], ENOUGH)
+
+    def agrees_with_numpy(self, layers: NumpyLayers) -> bool:
+        """True where numpy gives the same in float32."""
+        enough = ENOUGH if self._words.dtype is torch.float32 else ENOUGH_ROUNDED
+        return self._is_near(lambda window: torch.from_numpy(layers([window.tolist()])[0]), enough)
+
+    def _is_near(self, theirs: Callable[[Tensor], Tensor], enough: float) -> bool:
         generator = torch.Generator().manual_seed(0)
         windows = [torch.randint(len(self._words), (length,), generator=generator) for length in (3, 17, 17, 64)]
         for window, ours in zip(windows, self([window.tolist() for window in windows]), strict=True):
-            theirs = model(input_ids=window[None]).last_hidden_state[0]
-            near = torch.nn.functional.cosine_similarity(ours.float(), theirs.float(), dim=-1)
-            if not bool((near > ENOUGH).all()):
+            near = torch.nn.functional.cosine_similarity(ours.float(), theirs(window).float(), dim=-1)
+            if not bool((near > enough).all()):
                 return False
         return True
 
@@ -134,3 +145,41 @@ def pack_bert(model: Any, device: str) -> PackedBert | None:
     with torch.inference_mode():
         quick = PackedBert(model)
         return quick if quick.agrees(model) else None
+
+
+def pack_plain_bert(plain: PlainBert, dtype: torch.dtype) -> PackedBert | None:
+    """As `pack_bert`, of a folder that needs no library to be read: those take 350 MB and five seconds."""
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return None
+    if dtype is torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return None
+    with torch.inference_mode():
+        quick = PackedBert(_model_of(plain, dtype))
+        return quick if quick.agrees_with_numpy(NumpyLayers(plain)) else None
+
+
+def _model_of(plain: PlainBert, dtype: torch.dtype) -> Any:
+    """What PackedBert reads of a `BertModel`, by the same names."""
+    tree: dict[str, Any] = {}
+    for name, values in plain.tensors.items():
+        *parts, last = name.split(".")
+        node = tree
+        for part in parts:
+            node = node.setdefault(part, {})
+        node[last] = torch.from_numpy(values.copy()).to(dtype)
+    model = _with_names(tree)
+    model.config = SimpleNamespace(num_attention_heads=plain.heads)
+    for place in [model.embeddings, *(part.output for part in model.encoder.layer)]:
+        place.LayerNorm.eps = plain.epsilon
+    for layer in model.encoder.layer:
+        layer.attention.output.LayerNorm.eps = plain.epsilon
+    return model
+
+
+def _with_names(node: Any) -> Any:
+    """Mappings as what has attributes, those whose keys are numbers as lists."""
+    if not isinstance(node, dict):
+        return node
+    if all(name.isdigit() for name in node):
+        return [_with_names(node[name]) for name in sorted(node, key=int)]
+    return SimpleNamespace(**{name: _with_names(below) for name, below in node.items()})

@@ -1,8 +1,7 @@
 """A sentence-transformers model, taken apart: texts to token windows, windows to vectors."""
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
-from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,16 +9,17 @@ from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
+from cluster.models.embedding.plain_bert import PlainBert
 from cluster.models.embedding.prefixes import prefix_parts
+from cluster.models.embedding.sentence_tokens import POLICY, SentenceTokens, Window
+from cluster.models.embedding.vector_rows import encoder_fingerprint
 from cluster.models.ports import ENGLISH_MODEL, EmbedderFacts
 from configs.sections_retrieval import EmbeddingSettings
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from torch import Tensor
 
-OVERLAP = 16
-POLICY = "windows of equal length, 16 tokens of overlap, token-weighted mean"
-Window = Sequence[int]
 # The model up to its last layer: for each window its tokens' vectors, shape (len(window), width).
 Layers = Callable[[Sequence[Window]], "list[Tensor]"]
 
@@ -42,14 +42,43 @@ class SentenceEncoder:
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         """Load the weights; takes seconds. Raises InvalidSettings: no such model, none for sentences, or no GPU."""
+        folder = weights.locate_weights(settings.model)
+        self.device = weights.choose_device(settings.gpu)
+        dtype = weights.choose_dtype(settings.dtype, self.device)
+        self._heads: list[Any] | None = None  # what makes one vector of the tokens'; None: their mean
+        self.is_packed = True  # computed by `cluster.models.embedding.bert`, not as the library does it
+        tokenizer, window, dimension = self._load_plain(folder, settings, dtype) or self._load(folder, settings, dtype)
+        self._tokens = SentenceTokens(tokenizer, window)
+        name = ENGLISH_MODEL if settings.model == "packaged" else settings.model
+        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window, *prefix_parts(settings))
+        self.facts = EmbedderFacts(name, dimension, window, stamp, settings.query_prefix, settings.passage_prefix)
+
+    def _load_plain(
+        self, folder: Path, settings: EmbeddingSettings, dtype: weights.Dtype
+    ) -> tuple["Tokenizer", int, int] | None:
+        """Tokenizer, window and dimension of a model that needs no library; None of another."""
+        import torch
+
+        from cluster.models.embedding.bert import pack_plain_bert
+
+        if self.device != "cpu":
+            return None
+        try:
+            plain = PlainBert.read(folder, settings.model)
+        except InvalidSettings:  # another kind
+            return None
+        quick = pack_plain_bert(plain, getattr(torch, dtype))
+        if quick is None:
+            return None
+        self._layers: Layers = quick
+        return plain.tokenizer(), plain.window, plain.width
+
+    def _load(self, folder: Path, settings: EmbeddingSettings, dtype: weights.Dtype) -> tuple["Tokenizer", int, int]:
         import torch
         from sentence_transformers import SentenceTransformer
 
         from cluster.models.embedding.bert import pack_bert
 
-        folder = weights.locate_weights(settings.model)
-        self.device = weights.choose_device(settings.gpu)
-        dtype = weights.choose_dtype(settings.dtype, self.device)
         try:
             how = {"dtype": getattr(torch, dtype)}
             model = SentenceTransformer(str(folder), device=self.device, local_files_only=True, model_kwargs=how)
@@ -60,26 +89,17 @@ class SentenceEncoder:
         for head in self._heads:
             head.float()
         quick = pack_bert(getattr(transformer, "auto_model", None), self.device)
-        self.is_packed = quick is not None  # computed by `cluster.models.embedding.bert`, not as the library does it
-        self._layers: Layers = quick or _Padded(transformer, self.device, model.tokenizer.pad_token_id or 0)
-        self._tokens = model.tokenizer.backend_tokenizer
-        self._tokens.no_truncation()
-        self._tokens.no_padding()
-        self._before, self._after = self._special_tokens()
+        self.is_packed = quick is not None
+        self._layers = quick or _Padded(transformer, self.device, model.tokenizer.pad_token_id or 0)
         window = model.get_max_seq_length()
         dimension = model.get_embedding_dimension()
         if not window or not dimension:
             raise InvalidSettings(f"{settings.model}: names no window or dimension", fix="choose another model")
-        name = ENGLISH_MODEL if settings.model == "packaged" else settings.model
-        stamp = encoder_fingerprint(weights.weights_digest(folder), POLICY, window, *prefix_parts(settings))
-        self.facts = EmbedderFacts(name, dimension, window, stamp, settings.query_prefix, settings.passage_prefix)
+        return model.tokenizer.backend_tokenizer, window, dimension
 
     def windows(self, texts: Sequence[str]) -> list[list[Window]]:
         """The tokens of each text between the model's special tokens, in as many windows as it takes."""
-        room = self.facts.window - len(self._before) - len(self._after)
-        found = self._tokens.encode_batch_fast(list(texts), add_special_tokens=False)
-        cut = (cut_windows(encoding.ids, room, OVERLAP) for encoding in found)
-        return [[[*self._before, *part, *self._after] for part in parts] for parts in cut]
+        return self._tokens.windows(texts)
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         """One pass through the model."""
@@ -87,18 +107,15 @@ class SentenceEncoder:
 
         with torch.inference_mode():
             tokens = [rows.float() for rows in self._layers(windows)]
+            if self._heads is None:
+                means = torch.stack([rows.mean(dim=0) for rows in tokens])
+                return np.asarray(torch.nn.functional.normalize(means, dim=-1).numpy(), dtype=np.float32)
             mask = [torch.ones(len(rows), dtype=torch.long, device=rows.device) for rows in tokens]
             features = {"token_embeddings": _side_by_side(tokens), "attention_mask": _side_by_side(mask)}
             for head in self._heads:
                 features = head(features)
             vectors = torch.nn.functional.normalize(features["sentence_embedding"].float(), dim=-1)
         return vectors.cpu().numpy().astype(np.float32, copy=False)
-
-    def _special_tokens(self) -> tuple[list[int], list[int]]:
-        bare = self._tokens.encode("a", add_special_tokens=False).ids
-        full = self._tokens.encode("a", add_special_tokens=True).ids
-        at = next(n for n in range(len(full)) if full[n : n + len(bare)] == bare)
-        return full[:at], full[at + len(bare) :]
 
 
 class _Padded:
@@ -122,32 +139,3 @@ def _side_by_side(rows: "Sequence[Tensor]") -> "Tensor":
     from torch.nn.utils.rnn import pad_sequence
 
     return pad_sequence(list(rows), batch_first=True)
-
-
-def cut_windows(tokens: Sequence[int], room: int, overlap: int) -> list[Sequence[int]]:
-    """Windows of nearly equal length, at most `room` tokens; a short last window would say little about the tail."""
-    if len(tokens) <= room:
-        return [tokens]
-    overlap = min(overlap, room // 2)
-    count = ceil((len(tokens) - overlap) / (room - overlap))
-    step = (len(tokens) - overlap) / count
-    starts = [round(n * step) for n in range(count)]
-    return [tokens[start : min(start + ceil(step) + overlap, start + room)] for start in starts]
-
-
-def weighted_means(vectors: NDArray[np.float32], of: Sequence[int], weights: Sequence[int]) -> NDArray[np.float32]:
-    """A row of length 1 for each text, from 0 on: the mean of the vectors that are `of` it, by their weights."""
-    totals = np.zeros((max(of) + 1, vectors.shape[1]), dtype=np.float32)
-    np.add.at(totals, list(of), vectors * np.array(weights, dtype=np.float32)[:, None])
-    return normalize_rows(totals)
-
-
-def normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Each row, brought to length 1."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
-
-
-def encoder_fingerprint(*parts: object) -> str:
-    """16 hex digits that name a way to make vectors."""
-    return sha256(repr(parts).encode()).hexdigest()[:16]

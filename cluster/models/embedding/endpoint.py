@@ -15,8 +15,9 @@ from cluster.basics.errors import AosError, InvalidSettings, Transient, Unavaila
 from cluster.basics.retry import waits_of
 from cluster.models.chat.retrying import of_status, retry_pause
 from cluster.models.connections.endpoint_connection import Provider, candidate_urls, detect_provider, mask_key
-from cluster.models.embedding.encoder import cut_windows, encoder_fingerprint, normalize_rows, weighted_means
 from cluster.models.embedding.prefixes import prefix_parts
+from cluster.models.embedding.sentence_tokens import cut_windows
+from cluster.models.embedding.vector_rows import encoder_fingerprint, normalize_rows, weighted_means
 from cluster.models.model_errors import Unusable
 from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 from cluster.basics.single_flight import SingleFlight
 from cluster.models.embedding.batching import EmbeddingBatcher
-from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder, weighted_means
+from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
+from cluster.models.embedding.numpy_bert import NumpyEncoder
+from cluster.models.embedding.vector_rows import weighted_means
 from cluster.models.ports import EmbedderFacts, EmbeddingLane
 from configs.sections_retrieval import EmbeddingSettings
 
@@ -31,7 +33,8 @@ class LocalEmbedder:
 
         Raises InvalidSettings: no such model, or no GPU where one is asked for.
         """
-        self.encoder = encoder or SentenceEncoder(settings)  # for who needs more of it than vectors of texts, too
+        made = NumpyEncoder if settings.runtime == "numpy" else SentenceEncoder
+        self.encoder = encoder or made(settings)  # for who needs more of it than vectors of texts, too
         budget = settings.batch_tokens or BATCH_TOKENS.get(self.encoder.device, BATCH_TOKENS["cpu"])
         self._batching = EmbeddingBatcher(self.encoder.encode, budget, settings.queue_tokens, idle=idle)
         questions: SingleFlight[str, NDArray[np.float32]] = SingleFlight()

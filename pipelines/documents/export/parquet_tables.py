@@ -13,7 +13,6 @@ of a cell are its row's. Boxes are fractions of the page's width and height from
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
-from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
@@ -24,22 +23,13 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row
 from pipelines.documents.chunk.headings import find_running_lines
 from pipelines.documents.document import Box, Page
+from pipelines.documents.export.export_table import ExportTable as ExportTable
 from pipelines.documents.export.stored_content import StoredContent, StoredVersion
 from pipelines.documents.facts.page_blocks import edge_lines, page_blocks
 from pipelines.documents.facts.page_table import PageTable, TableKind
 
 GROUP_ROWS: Final = 20_000
 GROUP_BYTES: Final = 8 * 2**20  # of texts and vectors, about; whichever of the two is reached first ends a row group
-
-
-class ExportTable(StrEnum):
-    """A table that can be had as Parquet."""
-
-    PAGES = "pages"
-    WORDS = "words"
-    BLOCKS = "blocks"
-    CELLS = "cells"
-    CHUNKS = "chunks"
 
 
 _KEYS: Final = [("document_id", pa.string()), ("version_id", pa.string())]

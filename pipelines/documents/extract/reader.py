@@ -94,6 +94,10 @@ class DocumentReader:
         """Start the child before the first file."""
         self._guard.warm_up()
 
+    def end_unused(self, seconds: float) -> bool:
+        """End a child that has read something, and then nothing for so long; true where it was ended."""
+        return self._guard.end_unused(seconds)
+
     def use(self, languages: tuple[str, ...], strategy: str | None = None) -> None:
         """Read scans in these languages by this strategy from now on; as the settings say where there are none."""
         self._languages, self._strategy = languages, strategy

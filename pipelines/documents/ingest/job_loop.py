@@ -13,6 +13,7 @@ from cluster.models.model_errors import AWAY, Unusable
 from cluster.state.work import wait_reasons
 from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease, JobLedger, JobState
 from cluster.state.work.lease import Heartbeat
+from cluster.state.work.work_bell import WorkBell
 from configs.sections import WorkerSettings
 from pipelines.documents.index.generations import IndexRecipe
 from pipelines.documents.ingest.ingestion import IngestionRunner
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 
 REBUILD = "reindex"  # has no end of its own while nothing of it can be done
 WAIT_SECONDS = 1.0  # between two looks whether a restart is over
-SEEN_SECONDS = 5.0  # a worker tells so often that it is there
+SEEN_SECONDS = 15.0  # a worker tells so often that it is there
 FIRST_REST, LONGEST_REST = 5.0, 120.0  # seconds before a source that is away is asked again
 LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
 
@@ -42,6 +43,7 @@ class JobLoop:
         room: DiskRoom | None = None,
         strain: Callable[[], str | None] = lambda: None,
         kept: Callable[[], str | None] = lambda: None,
+        bell: WorkBell | None = None,
     ) -> None:
         """Nothing is claimed yet.
 
@@ -52,10 +54,11 @@ class JobLoop:
             room: of the disk; without it nothing is begun.
             strain: what keeps this machine from getting on faster, as `waits` writes it.
             kept: what keeps this loop from beginning a job now, written alike.
+            bell: rings where a job may wait; without it every `poll_seconds` are one look.
         """
         self._jobs, self._runner, self._recipe = jobs, runner, recipe
         self._settings, self._owner, self._moving = settings, owner, moving
-        self._room, self._strain, self._kept = room, strain, kept
+        self._room, self._strain, self._kept, self._bell = room, strain, kept, bell
         self._stopping = self._others_wait = False
         self._seen: tuple[float, str | None] = (-math.inf, None)
         self._held: JobLease | None = None
@@ -63,6 +66,8 @@ class JobLoop:
     def stop(self) -> None:
         """End after what is being written now."""
         self._stopping = True
+        if self._bell is not None:
+            self._bell.ring()
 
     async def give_back(self) -> None:
         """Whoever cannot wait for its end takes the job from it now: nobody has to wait until the lease runs out."""
@@ -71,8 +76,9 @@ class JobLoop:
 
     async def work(self, lane: JobLane) -> None:
         """Claim and run jobs of this lane, one at a time."""
+        queue = f"job:{lane}"
         while not self._stopping:
-            why = self._kept()
+            why, since = self._kept(), 0 if self._bell is None else self._bell.count(queue)
             try:
                 busy = why is None and await self.once(lane)
             except AWAY as error:  # also an embedding server that takes the key no more
@@ -80,7 +86,11 @@ class JobLoop:
                 busy, why = False, wait_reasons.format_error_reason(error)
             if not busy:
                 await self._be_seen(lane, why)
-                await asyncio.sleep(self._settings.poll_seconds)
+                if self._bell is None or why is not None:  # nobody tells when what keeps it is over
+                    await asyncio.sleep(self._settings.poll_seconds)
+                else:
+                    settings = self._settings
+                    await self._bell.wait(queue, since, poll=settings.poll_seconds, sweep=settings.sweep_seconds)
 
     async def once(self, lane: JobLane) -> bool:
         """Run turns of the next job until it ends or another tenant waits; False where nothing waits."""

@@ -3,15 +3,16 @@
 import threading
 from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
-from typing import Any, Final
-
-import duckdb
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Final
 
 from cluster.basics.errors import Permanent
 from serve_apps.retrieval.tables.cell_values import ColumnType
 from serve_apps.retrieval.tables.relation import Column, Relation
 from serve_apps.retrieval.tables.table_query import AS_WRITTEN, quoted
+
+if TYPE_CHECKING:  # both take 45 MB, which a gateway does not hold that was asked for no table
+    import duckdb
+    import pyarrow as pa
 
 MEMORY = "512MB"
 SECONDS = 10.0
@@ -33,6 +34,9 @@ def run_queries(
 
     Raises BadQuery: it is no single SELECT, names what is not there, or takes longer than `seconds` each.
     """
+    import duckdb
+    import pyarrow as pa
+
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": MEMORY,
         "threads": "1",
@@ -50,7 +54,9 @@ def run_queries(
         return [_run_statement(link, statement, seconds) for statement in statements]
 
 
-def _run_statement(link: duckdb.DuckDBPyConnection, statement: str, seconds: float) -> list[tuple[Any, ...]]:
+def _run_statement(link: "duckdb.DuckDBPyConnection", statement: str, seconds: float) -> list[tuple[Any, ...]]:
+    import duckdb
+
     timer = threading.Timer(seconds, link.interrupt)
     timer.start()
     try:
@@ -64,8 +70,10 @@ def _run_statement(link: duckdb.DuckDBPyConnection, statement: str, seconds: flo
         timer.cancel()
 
 
-def arrow_table(relation: Relation) -> pa.Table:
+def arrow_table(relation: Relation) -> "pa.Table":
     """A table of the relation's rows. Raises pa.ArrowException: a number has too many digits."""
+    import pyarrow as pa
+
     first = [places[0] for places in relation.places]
     own = {
         "row": pa.array(range(relation.rows), pa.int32()),
@@ -87,8 +95,10 @@ def arrow_table(relation: Relation) -> pa.Table:
     return pa.table(own | typed | written)
 
 
-def _arrow_values(column: Column) -> pa.Array:
+def _arrow_values(column: Column) -> "pa.Array":
     """The values of a column; numbers are decimals, so that sums are exact."""
+    import pyarrow as pa
+
     if column.type is not ColumnType.NUMBER:
         return pa.array(column.values, pa.date32() if column.type is ColumnType.DATE else pa.string())
     numbers = [one if isinstance(one, Decimal) else None for one in column.values]

@@ -8,16 +8,18 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
-
-import pyarrow as pa
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from pipelines.documents.facts.page_table import TableKind
-from serve_apps.retrieval.tables import sql_worker
 from serve_apps.retrieval.tables.cell_values import ColumnType, decimal_mark, parse_number
 from serve_apps.retrieval.tables.relation import OWN_COLUMNS, Relation, RowPlace
 from serve_apps.retrieval.tables.sandboxed_sql import BadQuery, arrow_table
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PROGRAM: Final = Path(__file__).with_name("sql_worker.py")  # not imported: its libraries are for its own process
 SECONDS: Final = 10.0
 STARTING: Final = 5.0  # seconds more for the process itself
 MOST_READ: Final = 8_000_000  # bytes of its answer, in which a character takes up to six and rows name their places
@@ -82,6 +84,8 @@ async def run_written_query(
 
 
 def _request_of(head: Mapping[str, Json], relations: Mapping[str, Relation]) -> bytes:
+    import pyarrow as pa
+
     parts = [json.dumps(head).encode() + b"\n"]
     for relation in relations.values():
         try:
@@ -93,7 +97,7 @@ def _request_of(head: Mapping[str, Json], relations: Mapping[str, Relation]) -> 
 
 async def _ask_worker(request: bytes, seconds: float) -> Json:
     # -I: neither the folder it is started in nor a variable has a say in what is imported.
-    line = (sys.executable, "-I", "-X", "utf8", sql_worker.__file__)
+    line = (sys.executable, "-I", "-X", "utf8", str(PROGRAM))
     pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     child = await asyncio.create_subprocess_exec(*line, env={}, cwd="/", stdin=pipe, stdout=pipe, stderr=null)
     try:
@@ -138,7 +142,9 @@ def _with_totals(relation: Relation) -> Relation:
     return replace(relation, columns=tuple(columns))
 
 
-def _stream_of(table: pa.Table) -> bytes:
+def _stream_of(table: "pa.Table") -> bytes:
+    import pyarrow as pa
+
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

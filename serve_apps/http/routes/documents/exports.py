@@ -21,8 +21,8 @@ from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import WorkspaceMember
 from pipelines.documents.document import FailureReason, Status, Unreadable
 from pipelines.documents.export.export_folder import make_export_folder
+from pipelines.documents.export.export_table import ExportTable
 from pipelines.documents.export.markdown_pages import markdown_pages
-from pipelines.documents.export.parquet_tables import ExportTable, parquet_table
 from pipelines.documents.export.pdf_export import PDF_KINDS, LayerCounts, SearchablePdfExporter
 from pipelines.documents.export.stored_content import StoredContent, StoredVersion
 from pipelines.documents.store.blobs import Location
@@ -182,6 +182,9 @@ async def _require_still_there(me: WorkspaceMember, parts: AppDependencies, vers
 async def _parquet_response(
     me: WorkspaceMember, parts: AppDependencies, table: ExportTable, document: str | None, name: str, vectors: bool
 ) -> StreamingResponse:
+    # Parquet's library takes 35 MB, which nobody holds who exports none.
+    from pipelines.documents.export.parquet_tables import parquet_table
+
     pieces = parquet_table(_content(parts), me.scope, table, document, vectors=vectors)
     return await _answer_in_place(parts, pieces, PARQUET, f"{name}.parquet")
 

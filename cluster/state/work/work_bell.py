@@ -1,0 +1,86 @@
+"""Postgres tells of work that may be claimed (LISTEN and NOTIFY): a worker does not look for it all the time."""
+
+import asyncio
+import logging
+import secrets
+from collections import Counter, defaultdict
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+
+from cluster.basics.errors import Transient
+from cluster.state.db.postgres import Database, SqlStore
+
+_log = logging.getLogger("aos.work")
+
+PROBE_SECONDS = 60.0  # between two proofs that it is told
+AGAIN_SECONDS = 2.0  # before a connection that was lost is made anew
+
+
+class WorkBell(SqlStore, queries="work_bell.sql"):
+    """Rings for a queue whenever Postgres tells of it. Queues are `job:` and a lane.
+
+    It trusts no connection: every minute a word of its own has to arrive. Where it does not, as behind a pooler that
+    lends connections by transaction, `hears` is false, and whoever waits looks as often as without it.
+    """
+
+    def __init__(self, database: Database, conninfo: str, probe_seconds: float = PROBE_SECONDS) -> None:
+        """Nothing is heard before `listen`; `conninfo` is of a connection that it keeps for itself."""
+        super().__init__(database)
+        self._conninfo, self._probe_seconds = conninfo, probe_seconds
+        self.hears = False
+        self._counts: Counter[str] = Counter()
+        self._all = 0  # times that it rang for all of them
+        self._rung: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+
+    def count(self, queue: str) -> int:
+        """How often it rang for a queue; to be asked before one looks whether something waits."""
+        return self._counts[queue] + self._all
+
+    async def wait(self, queue: str, since: int, *, poll: float, sweep: float) -> None:
+        """Until it rings for the queue, or has rung since `since`; at most `sweep` seconds, `poll` where it is deaf."""
+        if self.count(queue) != since:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(sweep if self.hears else poll):
+                await self._rung[queue].wait()
+
+    def ring(self, *queues: str) -> None:
+        """Let whoever waits for these queues look; without any, for all."""
+        self._counts.update(queues)
+        self._all += not queues
+        for queue in queues or tuple(self._rung):
+            self._rung.pop(queue, asyncio.Event()).set()
+
+    async def listen(self) -> None:
+        """Listen until cancelled; a connection that is lost is made anew."""
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+                    await connection.execute(self._sql["listen"].encode())
+                    while await self._hear(connection):
+                        pass
+            except (psycopg.OperationalError, Transient) as error:
+                _log.warning("work is looked for, as Postgres does not tell of it: %s", error)
+            finally:
+                self.hears = False
+                self.ring()
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _hear(self, connection: psycopg.AsyncConnection[Any]) -> bool:
+        """Ring for what is told until it is time for another proof; false where this one did not arrive."""
+        word, arrived = f"probe:{secrets.token_hex(8)}", False
+        async with self._db.transaction() as tx:
+            await tx.all(self._sql["probe"], word=word)
+        async for notice in connection.notifies(timeout=self._probe_seconds):
+            if notice.payload == word:
+                arrived = True
+                if not self.hears:  # what was told before may have been missed
+                    self.hears = True
+                    self.ring()
+            else:
+                self.ring(notice.payload)
+        if not arrived:
+            _log.warning("work is looked for: Postgres tells nothing on this connection")
+        return arrived
