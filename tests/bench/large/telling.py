@@ -1,0 +1,133 @@
+"""Report of a large corpus: what was measured at each size, and what the curves say of ten million chunks."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.bench.large.curve import fit_growth
+from tests.evals.report import Report
+
+TARGET = 10_000_000
+RECALL, P95, MEMORY = 0.95, 100.0, 16 * 2**30
+GOAL = (
+    "10M: recall@10 ≥ .95 under every filter, p95 ≤ 100 ms at ≤ 16 GB; or the largest size that fits here with the "
+    "curve to 10M and what it needs"
+)
+FEWEST_GOAL = "k results (10), not fewer"
+Sizes = Mapping[int, Mapping[str, Any]]
+
+
+def tell_all(report: Report, sizes: Sizes) -> None:
+    """Figures by size, then the curves. Each filter's goal is judged at the largest size that was measured."""
+    largest = max((size for size, kept in sizes.items() if "filter: everything" in kept), default=None)
+    if largest is None:
+        report.figure("largest size that was searched", None, goal=GOAL)
+    for size, kept in sizes.items():
+        _tell_size(report, size, kept, judged=size == largest)
+    _tell_growth(report, sizes)
+
+
+def _tell_size(report: Report, size: int, kept: Mapping[str, Any], judged: bool) -> None:
+    at = f"{size:,} chunks"
+    for name, value in kept.items():
+        kind, _, rest = name.partition(": ")
+        if kind == "filter":
+            _tell_filter(report, at, value, judged)
+        elif kind == "ways":
+            for way, (found, middle, late) in value.items():
+                told = f"recall@10 {found:.3f}, p50 {middle:.1f}, p95 {late:.1f} ms"
+                report.figure(f"{at}: {rest}, vectors by {way} alone", told)
+        elif kind == "language":
+            report.figure(f"{at}: keyword retriever, {rest} among four languages, p50", value["keyword"][0], unit="ms")
+            report.figure(f"{at}: keyword retriever, {rest} among four languages, p95", value["keyword"][1], unit="ms")
+        elif kind == "index":
+            _tell_index(report, at, value)
+    for step, seconds in kept.get("build", {}).items():
+        report.figure(f"{at}: {step}", round(seconds, 1), unit="s")
+    for part, size_of in kept.get("disk", {}).items():
+        report.figure(f"{at}: disk, {part}, a chunk", round(size_of / size), unit="bytes")
+    if "memory" in kept:
+        report.figure(f"{at}: memory of Postgres (PSS)", round(kept["memory"] / 2**20), unit="MiB")
+        report.figure(f"{at}: shared_buffers", kept["shared_buffers"])
+    if "dimension" in kept:
+        report.figure(f"{at}: local intrinsic dimension of the vectors", kept["dimension"])
+    if "maintenance" in kept:
+        _tell_maintenance(report, at, kept["maintenance"])
+
+
+def _tell_filter(report: Report, at: str, one: Mapping[str, Any], judged: bool) -> None:
+    of = f"{at}: {one['filter']}"
+    goal = GOAL if judged else ""
+    found, late = one["recall"], one["hybrid"][1]
+    report.figure(
+        f"{of}, recall@10 ({one['engine']})",
+        found,
+        reference=RECALL,
+        goal=goal,
+        holds=found >= RECALL if judged else None,
+    )
+    report.figure(f"{of}, search p95", late, unit="ms", reference=P95, goal=goal, holds=late <= P95 if judged else None)
+    report.figure(f"{of}, search p50", one["hybrid"][0], unit="ms")
+    for way in ("vector", "keyword", "resolve"):
+        report.figure(f"{of}, {way} p50", one[way][0], unit="ms")
+        report.figure(f"{of}, {way} p95", one[way][1], unit="ms")
+    report.figure(f"{of}, fewest hits", one["fewest"], goal=FEWEST_GOAL, holds=one["fewest"] >= 10)
+
+
+def _tell_index(report: Report, at: str, one: Mapping[str, Any]) -> None:
+    of = f"{at}: {one['name']}"
+    report.figure(f"{of}, built", round(one["build"], 1), unit="s")
+    report.figure(f"{of}, size", round(one["megabytes"]), unit="MiB")
+    for how, (found, (middle, late), fewest) in one["asked"].items():
+        told = f"recall@10 {found:.3f}, p50 {middle:.1f}, p95 {late:.1f} ms, fewest rows {fewest}"
+        report.figure(f"{of}, {how}", told)
+    report.figure(f"{of}, read by", one["plan"])
+
+
+def _tell_maintenance(report: Report, at: str, one: Mapping[str, Any]) -> None:
+    report.figure(f"{at}: deleted", one["deleted"], unit="chunks")
+    report.figure(f"{at}: vacuum after that", round(one["vacuum"], 1), unit="s")
+    report.figure(f"{at}: own vectors that the graph finds after that", one["probe"])
+    for name, figures in one.items():
+        if isinstance(figures, Mapping):
+            found = figures["recall"]
+            told = f"{at}, a twentieth deleted and vacuumed: {name}, recall@10"
+            report.figure(told, found, reference=RECALL, goal=GOAL, holds=found >= RECALL)
+            report.figure(
+                f"{at}, a twentieth deleted and vacuumed: {name}, search p95", figures["hybrid"][1], unit="ms"
+            )
+
+
+def _tell_growth(report: Report, sizes: Sizes) -> None:
+    """What ten million take, by curves through at least three sizes; a step that was not measured has none."""
+
+    def figures(of: Callable[[Mapping[str, Any]], float]) -> dict[int, float]:
+        found = {}
+        for size, kept in sizes.items():
+            try:
+                found[size] = of(kept)
+            except KeyError:  # not measured at this size
+                continue
+        return found
+
+    gib = 2**30
+    grown: list[tuple[str, str, float, Callable[[Mapping[str, Any]], float]]] = [
+        ("load", "h", 3600, lambda kept: kept["build"]["load"]),
+        ("graph built", "h", 3600, lambda kept: kept["build"]["build hnsw"]),
+        ("keyword index built", "h", 3600, lambda kept: kept["build"]["build document_chunks_bm25"]),
+        ("disk", "GiB", gib, lambda kept: kept["disk"]["database"]),
+        ("graph on disk and in memory", "GiB", gib, lambda kept: kept["disk"]["graph"]),
+        ("keyword index on disk", "GiB", gib, lambda kept: kept["disk"]["BM25"]),
+    ]
+    for share in (0, 1):
+        for way in ("vector", "keyword", "hybrid"):
+            told = f"everything, {'search' if way == 'hybrid' else way}, p{95 if share else 50}"
+            grown.append((told, "ms", 1, lambda kept, way=way, share=share: kept["filter: everything"][way][share]))
+    for name, unit, scale, of in grown:
+        measured = figures(of)
+        curve = fit_growth(measured)
+        if curve is None:
+            report.figure(f"10M, {name}", f"no curve: {len(measured)} sizes were measured")
+        else:
+            report.figure(
+                f"10M (extrapolated), {name}", curve.at(TARGET) / scale, unit=unit, reference=curve.told(TARGET)
+            )
