@@ -86,13 +86,15 @@ async def measure_ways(
 ) -> Mapping[str, tuple[float, float, float]]:
     """Recall, p50 and p95 of the vectors by the graph alone (`graph`) and by measuring every one (`exact`).
 
-    By which of the two a filter is searched follows from the size of the corpus; what each costs, hardly: the graph's
-    walk is as long as the filter is narrow, and the exact way as long as the filter is large.
+    `words by index` and `words exactly` are the keyword retriever's two; of these the first figure is the least number
+    of rows, of a hundred. By which of the two a filter is searched follows from the size of the corpus; what each
+    costs, hardly: the graph's walk is as long as the filter is narrow, the exact way as long as the filter is large.
     """
     index, _ = await _resolve(database, asker, settings)
+    walked = replace(index, **{name: False for name in ("small", "narrow") if hasattr(index, name)})
     legs, all_measured = ChunkRetriever(database, settings), replace(index, small=True)
     ways: Mapping[str, Callable[[str, Vectors], Awaitable[Any]]] = {
-        "graph": _only_graph(database, settings, asker, index),
+        "graph": _only_graph(database, settings, asker, walked),
         "exact": lambda text, vector: legs.vector(asker.scope, asker.query(text), all_measured, vector),
     }
     found = {}
@@ -100,7 +102,15 @@ async def measure_ways(
         times, near = await _time_all(asker, ask)
         numbers = chunk_numbers(admin, [[one.chunk_id for one in ranked[:10]] for ranked in near])
         found[name] = (recall(numbers, truth), *percentiles(times))
+    for name, small in {"words by index": False, "words exactly": True}.items():
+        way = replace(index, small=small)
+        times, ranked = await _time_all(asker, _keyword(legs, asker, way))
+        found[name] = (float(min(map(len, ranked))), *percentiles(times))
     return found
+
+
+def _keyword(legs: ChunkRetriever, asker: Asker, index: IndexGeneration) -> Callable[[str, Vectors], Awaitable[Any]]:
+    return lambda text, _: legs.keyword(asker.scope, asker.query(text), index)
 
 
 def _only_graph(

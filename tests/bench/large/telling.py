@@ -34,8 +34,9 @@ def _tell_size(report: Report, size: int, kept: Mapping[str, Any], judged: bool)
             _tell_filter(report, at, value, judged)
         elif kind == "ways":
             for way, (found, middle, late) in value.items():
-                told = f"recall@10 {found:.3f}, p50 {middle:.1f}, p95 {late:.1f} ms"
-                report.figure(f"{at}: {rest}, vectors by {way} alone", told)
+                first = f"fewest rows {found:.0f}" if way.startswith("words") else f"recall@10 {found:.3f}"
+                told = f"{first}, p50 {middle:.1f}, p95 {late:.1f} ms"
+                report.figure(f"{at}: {rest}, {'' if way.startswith('words') else 'vectors by '}{way} alone", told)
         elif kind == "language":
             report.figure(f"{at}: keyword retriever, {rest} among four languages, p50", value["keyword"][0], unit="ms")
             report.figure(f"{at}: keyword retriever, {rest} among four languages, p95", value["keyword"][1], unit="ms")
