@@ -32,7 +32,7 @@ from tests.evals.report import Report
 SIZES = (30_000, 100_000, 300_000, 1_000_000)
 STEPS = ("build", "search", "maintain")
 QUESTIONS = 60
-BOTH_WAYS = ("everything", "tenant 10 %", "tenant 1 %", "agent 10 %", "agent 1 %", "readers 1 %")
+BOTH_WAYS = ("everything", "tenant 10 %", "tenant 1 %", "agent 10 %", "agent 1 %", "readers 10 %", "readers 1 %")
 
 
 class TenMillionBench:

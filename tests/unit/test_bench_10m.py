@@ -180,6 +180,16 @@ def test_what_is_extrapolated_says_so(tmp_path: Path) -> None:
     assert next(one for one in told if one.name.endswith("search, p95")).value == pytest.approx(1_000)
 
 
+def test_a_narrow_filter_costs_what_a_scope_of_as_many_chunks_does(tmp_path: Path) -> None:
+    report = Report("bench-10m", folder=tmp_path)
+    ways = {"graph": [0.9, 5.0, 9.0], "exact": [1.0, 20.0, 25.0], "words exactly": [100.0, 60.0, 70.0]}
+    tell_all(report, {100_000: {"filter: everything": filter_figures(0.97, 50.0), "ways: agent 10 %": ways}})
+    told = {one.name: one.value for one in report.figures if one.name.startswith("10M (extrapolated)")}
+    assert told["10M (extrapolated), agent 0.1 %, vectors exactly, p95"] == 25.0
+    assert told["10M (extrapolated), agent 0.1 %, words exactly, p95"] == 70.0
+    assert told["10M (extrapolated), agent 10 %, vectors by the graph, p95"] == 9.0
+
+
 def test_the_command_line_grows_by_itself_and_by_choice() -> None:
     assert parse_options([]).chunks is None and tuple(sorted(SIZES)) == SIZES
     chosen = parse_options(["--chunks", "30000", "--chunks", "100000", "--only", "search"])

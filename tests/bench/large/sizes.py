@@ -1,6 +1,8 @@
 """Memory and disk of the server that a corpus is in."""
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -34,6 +36,25 @@ def measure_memory(state: Path) -> int:
     servers = [process for process in embedded.server_processes(state) if process.name() == "postgres"]
     family = [one for server in servers for one in (server, *server.children(recursive=True))]
     return sum(one.memory_full_info().pss for one in family if one.is_running())
+
+
+@contextmanager
+def watched_memory(state: Path, seconds: float = 0.5) -> Iterator[list[int]]:
+    """A list whose last entry is the most memory (PSS, bytes) that the server was seen to have while this lasts."""
+    most, ended = [0], threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(seconds):
+            with suppress(psutil.Error):  # a session has ended meanwhile
+                most.append(max(most[-1], measure_memory(state)))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield most
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def shared_buffers(admin: str) -> str:

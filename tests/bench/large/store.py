@@ -19,7 +19,7 @@ from cluster.state.db.postgres import Database
 from configs.settings import load_settings
 from pipelines.documents.index.generations import IndexGenerations
 from pipelines.documents.index.maintenance import IndexMaintenance
-from tests.bench.large import synthetic
+from tests.bench.large import sizes, synthetic
 from tests.bench.large.curve import seconds_left, told_duration
 from tests.bench.large.synthetic import EVERY, ScopeFilter, VectorMixture
 from tests.bench.large.texts import STEMMERS, RealTexts
@@ -163,8 +163,10 @@ class CorpusStore:
                         connection.execute(definition)
         with self._timed(chunks, "build document_chunks_bm25"):
             await IndexMaintenance(database, self.admin).renew_words()
-        with self._timed(chunks, "build hnsw"):
-            await IndexGenerations(database).grow(places.scopes[None], places.generation, 1)
+        with self._timed(chunks, "build hnsw"), sizes.watched_memory(self._state) as most:
+            built = await IndexGenerations(database).grow(places.scopes[None], places.generation, 1)
+        if built:
+            self.record(chunks, "most memory while the graph was built, bytes", float(most[-1]))
         with self._timed(chunks, "analyze"), psycopg.connect(self.admin, autocommit=True) as connection:
             connection.execute("vacuum analyze")
 

@@ -24,6 +24,8 @@ def tell_all(report: Report, sizes: Sizes) -> None:
     for size, kept in sizes.items():
         _tell_size(report, size, kept, judged=size == largest)
     _tell_growth(report, sizes)
+    if largest is not None:
+        _tell_filters(report, largest, sizes[largest])
 
 
 def _tell_size(report: Report, size: int, kept: Mapping[str, Any], judged: bool) -> None:
@@ -43,7 +45,9 @@ def _tell_size(report: Report, size: int, kept: Mapping[str, Any], judged: bool)
         elif kind == "index":
             _tell_index(report, at, value)
     for step, seconds in kept.get("build", {}).items():
-        report.figure(f"{at}: {step}", round(seconds, 1), unit="s")
+        in_bytes = step.endswith(", bytes")
+        value = seconds / 2**20 if in_bytes else seconds
+        report.figure(f"{at}: {step.removesuffix(', bytes')}", round(value, 1), unit="MiB" if in_bytes else "s")
     for part, size_of in kept.get("disk", {}).items():
         report.figure(f"{at}: disk, {part}, a chunk", round(size_of / size), unit="bytes")
     if "memory" in kept:
@@ -132,3 +136,24 @@ def _tell_growth(report: Report, sizes: Sizes) -> None:
             report.figure(
                 f"10M (extrapolated), {name}", curve.at(TARGET) / scale, unit=unit, reference=curve.told(TARGET)
             )
+
+
+def _tell_filters(report: Report, size: int, kept: Mapping[str, Any]) -> None:
+    """Filters at ten million, by what decides their cost: of a walk the share, of an exact scan the number of chunks.
+
+    Both hold while all that is read stays in memory.
+    """
+    for name, ways in kept.items():
+        kind, _, filter_name = name.partition(": ")
+        if kind != "ways" or filter_name == "everything":
+            continue
+        of, percent, _ = filter_name.split()
+        narrow = f"{of} {float(percent) * size / TARGET:g} %"
+        scope = f"of a scope of as many chunks ({size * float(percent) / 100:,.0f}) at {size:,}"
+        for told, way, reference in (
+            (f"{narrow}, vectors exactly", "exact", scope),
+            (f"{narrow}, words exactly", "words exactly", scope),
+            (f"{filter_name}, vectors by the graph", "graph", f"of the same share at {size:,}"),
+        ):
+            if way in ways:
+                report.figure(f"10M (extrapolated), {told}, p95", ways[way][2], unit="ms", reference=reference)
