@@ -77,6 +77,7 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
         "own": None,
         "known": None,
         "walk": 0,
+        "words": 500,
         "many": 1_000_000,
         "most": 100,
         "few": False,
@@ -247,7 +248,9 @@ async def test_a_scope_that_is_narrow_beside_all_vectors_is_measured_exactly(
         row = await counted(pool, scope, generation, exact_scope=100, walk=200, agent=asked)
         found[name] = row["small"], row["narrow"]
     assert found == {"agent": (False, True), "workspace": (False, False)}
-    row = await counted(pool, scope, generation, exact_scope=100, walk=0, agent=agent)
+    row = await counted(pool, scope, generation, exact_scope=100, walk=200, words=800, agent=agent)
+    assert (row["small"], row["narrow"]) == (True, True), "words are ranked exactly as far as they may be"
+    row = await counted(pool, scope, generation, exact_scope=100, walk=0, words=800, agent=agent)
     assert (row["small"], row["narrow"]) == (False, False), (
         "without a walk to compare with, only what is small is exact"
     )
@@ -266,7 +269,7 @@ async def test_a_scope_that_is_narrow_beside_all_vectors_is_measured_exactly(
     assert index is not None and not index.small and index.vector_engine == "hnsw", "1,000 vectors would be measured"
     legs = ChunkRetriever(pool, SearchSettings(exact_scope=100))
     index = await legs.resolve(scope, SearchQuery("x", agent_id=agent))
-    assert index is not None and not index.small and index.narrow and index.vector_engine == "exact"
+    assert index is not None and index.small and index.narrow and index.vector_engine == "exact"
 
 
 async def test_the_few_documents_of_a_reader_are_looked_up_and_hold_the_wall(

@@ -2,7 +2,7 @@
 -- workspace, whether what may be searched fits an exact scan of words (`small`) and of vectors (`narrow`), and whether few
 -- documents may be read (`few`); all three are null where the corpus is still the `known` one, of which the caller knows.
 -- A walk of the graph under a filter is the longer the less the filter leaves of it, and an exact scan the shorter: both
--- take the same time at the root of `walk` times all vectors. What a list, an agent's links or its few readers name is
+-- take the same time at the root of `walk` times all vectors; words are scanned up to `words` at most. What a list, an agent's links or its few readers name is
 -- counted by that, and else the workspace's documents from the newest on, each until there are too many.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
@@ -33,11 +33,14 @@ left join lateral (
               select l.document_id from document_agent_links l
               where %(documents)s::text[] is null and not (select whole from asked)
                 and l.agent_id = %(agent)s and l.workspace_id = %(workspace)s) one
+    ), limits as (
+        select greatest(%(exact_scope)s, sqrt(%(walk)s * greatest(c.reltuples, 0)::float8)) as chunks
+        from pg_class c where c.oid = to_regclass('embeddings_' || g.id)
     ), room as materialized (
-        select greatest(%(exact_scope)s, sqrt(%(walk)s * greatest(c.reltuples, 0)::float8)) as chunks,
+        select chunks, greatest(%(exact_scope)s, least(chunks, %(words)s)) as words,
                %(documents)s::text[] is not null or not (select whole from asked)
                or (select ids from readable) is not null as by_name
-        from pg_class c where c.oid = to_regclass('embeddings_' || g.id)
+        from limits
     )
     select counted.small, (select ids from readable) is not null as few,
            counted.small or case when (select by_name from room)
@@ -55,7 +58,7 @@ left join lateral (
                    where running.seen > (select chunks from room)) end as narrow
     from (
         select case when (select by_name from room)
-            then not exists (select from named where seen > %(exact_scope)s)
+            then not exists (select from named where seen > (select words from room))
             else not exists (
                 select from (
                     select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
@@ -66,7 +69,7 @@ left join lateral (
                       and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
                       and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
                       and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)) running
-                where running.seen > %(exact_scope)s) end as small
+                where running.seen > (select words from room)) end as small
         offset 0) counted
     where w.revision is distinct from %(known)s::bigint
 ) counted on true
@@ -108,10 +111,12 @@ select id, document_id, score * language_weight(language, %(own)s) as score from
 ) scored limit %(depth)s;
 
 -- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. Where `few` documents
--- may be read they are looked up, and not sought. A chunk's length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that
+-- may be read they are looked up, and not sought. A chunk's words are read once, and of them those alone are kept that are
+-- asked for: they are given a weight that no word has. Its length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that
 -- the question says twice counts twice, as in the index.
 with visible as materialized (
-    select c.id, c.document_id, c.language, c.lexemes, octet_length(c.search_text) as length
+    select c.id, c.document_id, c.language, octet_length(c.search_text)::float8 as length,
+           ts_filter(setweight(c.lexemes, 'A', tsvector_to_array(asked_words(%(language)s, %(text)s))), '{a}') as lexemes
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
                               %(agent)s) d
     join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
@@ -120,10 +125,8 @@ with visible as materialized (
 ), facts as materialized (
     select count(*)::float8 as chunks, greatest(avg(length), 1)::float8 as length from visible
 ), found as materialized (
-    select v.id, v.document_id, v.language, v.length::float8, word.lexeme, cardinality(word.positions)::float8 as times
+    select v.id, v.document_id, v.language, v.length, word.lexeme, cardinality(word.positions)::float8 as times
     from visible v, unnest(v.lexemes) word
-    where v.lexemes @@ any_word(%(language)s, %(text)s)
-      and word.lexeme = any(tsvector_to_array(asked_words(%(language)s, %(text)s)))
 ), asked as materialized (
     select lexeme, cardinality(positions)::float8 as said from unnest(asked_words(%(language)s, %(text)s))
 ), words as materialized (

@@ -27,6 +27,7 @@ LONGEST_WALK, LEAST_FOUND = 10_000, 40
 WALK_COST = 2
 # Of so many documents and more, all tenants' together, a reader's are looked up, where they are so few.
 MANY_DOCUMENTS, MOST_LISTED = 10_000, 2_000
+MOST_WORDS = 12_000  # chunks whose words are ranked exactly, however many others there are
 PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
 # Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
 INDEXED = {"enable_sort": "off"}
@@ -46,7 +47,7 @@ class IndexGeneration:
     chunker: str
     graph: bool  # the generation has an HNSW index
     bm25: bool  # the server has a BM25 index that can be believed
-    small: bool  # what may be searched has at most `exact_scope` chunks: words are ranked exactly
+    small: bool  # what may be searched has so few chunks that their words are ranked exactly: `exact_scope` and more
     whole: bool  # whoever asks may search the workspace, not only the documents that are linked to an agent
     language: str = "english"  # by which words are cut: a text search configuration, or `auto`
     stemmers: tuple[str, ...] = ()  # of the workspace's chunks, where its language is `auto`
@@ -109,7 +110,13 @@ class RetrieverQueries:
 
     def count(self, scope: Scope, query: SearchQuery, known: int | None) -> ReadQuery:
         """The live index, and how much may be searched unless the corpus is still the `known` one."""
-        given = {"generation": query.generation, "known": known, "most": MOST_LISTED, "many": MANY_DOCUMENTS}
+        given = {
+            "generation": query.generation,
+            "known": known,
+            "most": MOST_LISTED,
+            "many": MANY_DOCUMENTS,
+            "words": MOST_WORDS,
+        }
         # With `exact_scope` 0 nothing is narrow, whatever a walk costs.
         walk = WALK_COST * self.depth(query) if self.settings.exact_scope else 0
         given |= {"exact_scope": self.exact_room(query), "walk": walk}
