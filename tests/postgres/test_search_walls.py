@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
         "many": 1_000_000,
         "most": 100,
         "few": False,
+        "linked": None,
         "filtered": False,
         "codes": ["word1"],
         "phrases": ["pump"],
@@ -296,11 +298,25 @@ async def test_the_few_documents_of_a_reader_are_looked_up_and_hold_the_wall(
         assert sought == looked_up and len(sought) == 30
     for scope in (ann, everybody, None):
         async with pool.transaction(scope) as tx:
-            row = await tx.only("select readable_documents(3) as ids")
+            row = await tx.only("select listed_documents(null, 3) as ids")
         assert len(row["ids"] or ()) == (3 if scope is ann else 0)
+    agent = corpus.open_agent(admin, ours, "assistant")
+    corpus.load(admin, ours, generation, shelf(2, "linked", agents=(agent,)))
+    legs = ChunkRetriever(pool, SearchSettings(exact_scope=100))
+    for whole, found in ((False, 20), (True, 50)):
+        admin.execute("update agents set whole_workspace = %s where id = %s", (whole, agent))
+        index = await legs.resolve(ann, SearchQuery("x", agent_id=agent))
+        assert index is not None and index.few is not whole, "of an agent its links, of a reader only among many"
+        index = replace(index, few=True)
+        near = await legs.vector(ann, SearchQuery("x", agent_id=agent), index, hash_vector(QUESTION))
+        assert len(near) == found, "where it may search all, the list is the reader's"
+    for scope, most, count in ((ours, 3, 2), (ours, 1, None), (theirs, 3, 0)):
+        async with pool.transaction(scope) as tx:
+            ids = (await tx.only("select listed_documents(%(agent)s, %(most)s) as ids", agent=agent, most=most))["ids"]
+        assert (None if ids is None else len(ids)) == count, "links of another tenant are nobody's"
     stranger = Scope(theirs.tenant, theirs.workspace, ("user:eve@x.org",))
     async with pool.transaction(stranger) as tx:
-        assert (await tx.only("select readable_documents(3) as ids"))["ids"] == []
+        assert (await tx.only("select listed_documents(null, 3) as ids"))["ids"] == []
 
 
 async def test_a_list_of_few_documents_finds_all_that_its_index_would(

@@ -9,52 +9,28 @@ alter table document_chunks alter column lexemes set storage main;
 
 create index documents_by_readers on documents using gin (readers);
 
--- As before; an agent's documents are those of its links, and only where it may search the whole workspace, or none asks,
--- those of the workspace. Each part is asked where it is wanted alone.
-create or replace function searchable_documents(
-    s_tenant uuid, s_workspace uuid, s_type text, s_file text, s_from timestamptz, s_to timestamptz,
-    s_documents text[], s_agent uuid)
-returns table (id text, version_id text, chunk_count int, upload_date timestamptz)
-language sql stable as $$
-    select d.id, d.current_version, d.chunk_count, d.upload_date
-    from documents d
-    where (s_agent is null
-           or exists (select from agents a
-                      where a.id = s_agent and a.workspace_id = s_workspace and a.whole_workspace))
-      and d.tenant_id = s_tenant and d.workspace_id = s_workspace and d.current_version is not null
-      and (s_type is null or d.file_type = s_type)
-      and (s_file is null or position(lower(s_file) in lower(d.filename)) > 0)
-      and (s_from is null or d.upload_date >= s_from)
-      and (s_to is null or d.upload_date <= s_to)
-      and (s_documents is null or d.id = any(s_documents))
-    union all
-    select d.id, d.current_version, d.chunk_count, d.upload_date
-    from document_agent_links l join documents d on d.id = l.document_id
-    where l.agent_id = s_agent and l.workspace_id = s_workspace
-      and not exists (select from agents a
-                      where a.id = s_agent and a.workspace_id = s_workspace and a.whole_workspace)
-      and d.tenant_id = s_tenant and d.workspace_id = s_workspace and d.current_version is not null
-      and (s_type is null or d.file_type = s_type)
-      and (s_file is null or position(lower(s_file) in lower(d.filename)) > 0)
-      and (s_from is null or d.upload_date >= s_from)
-      and (s_to is null or d.upload_date <= s_to)
-      and (s_documents is null or d.id = any(s_documents))
-$$;
-
--- The documents of the scope that its reader sees, where they are `most` at most; null where they are more, or where every
--- reader's are seen. The policies of `documents` say the same row by row, and no index can answer them: this function
--- runs with its owner's rights and holds the same wall itself, from the same settings. It only says where to look: what
--- is found there is under the policies again.
-create function readable_documents(most int) returns text[]
+-- The documents that an agent is linked to, or, without one, that the reader of the scope sees, where they are `most` at
+-- most; null where they are more, or where every reader's are seen. Policies say the same row by row, and no index can
+-- answer them: this function runs with its owner's rights and holds the walls of tenant, workspace and reader itself, from
+-- the same settings. It only says where to look: what is found there is under the policies again.
+create function listed_documents(l_agent uuid, most int) returns text[]
 language sql stable security definer set search_path = public, pg_temp set plan_cache_mode = 'force_custom_plan' as $$
-    select case when not aos_principals() @> array['*'] and count(*) <= most then coalesce(array_agg(few.id), '{}') end
-    from (select d.id from documents d
-          where d.tenant_id = aos_tenant() and d.workspace_id = aos_workspace()
-            and (d.readers = '{}' or d.readers && aos_principals()) and not aos_principals() @> array['*']
-          limit most + 1) few
+    select case
+        when l_agent is not null then (
+            select case when count(*) <= most then coalesce(array_agg(few.document_id), '{}') end
+            from (select l.document_id from document_agent_links l
+                  where l.agent_id = l_agent and l.tenant_id = aos_tenant() and l.workspace_id = aos_workspace()
+                  limit most + 1) few)
+        when not aos_principals() @> array['*'] then (
+            select case when count(*) <= most then coalesce(array_agg(few.id), '{}') end
+            from (select d.id from documents d
+                  where d.tenant_id = aos_tenant() and d.workspace_id = aos_workspace()
+                    and (d.readers = '{}' or d.readers && aos_principals())
+                  limit most + 1) few)
+        end
 $$;
-revoke all on function readable_documents from public;
-grant execute on function readable_documents to aos_app;
+revoke all on function listed_documents from public;
+grant execute on function listed_documents to aos_app;
 
 -- Megabytes that the graph of so many vectors needs to be built in memory: what does not fit is continued on disk, a hundred
 -- times slower. Vectors at two bytes a dimension, and about 450 bytes of neighbours each. No more than `aos.graph_memory_mb`,

@@ -99,7 +99,9 @@ class ChunkRetriever:
             return None
         row = rows[0]
         if row["small"] is None and before is not None:
-            row |= {"small": before.small, "narrow": before.narrow, "few": before.few}
+            # An agent that may search the whole workspace now, or no longer, has another list.
+            few = before.few and before.whole == row["whole"]
+            row |= {"small": before.small, "narrow": before.narrow, "few": few}
         row["bm25"] = row["bm25"] and not row["worn"]
         row["stemmers"] = tuple(row["stemmers"])
         parts = ("chunker", "graph", "bm25", "small", "whole", "language", "stemmers", "narrow", "few", "worn")

@@ -1,9 +1,11 @@
 -- resolve: The live generation, what its legs can use, whether the agent (or who asks without one) may search the whole
--- workspace, whether what may be searched fits an exact scan of words (`small`) and of vectors (`narrow`), and whether few
--- documents may be read (`few`); all three are null where the corpus is still the `known` one, of which the caller knows.
+-- workspace, whether what may be searched fits an exact scan of words (`small`) and of vectors (`narrow`), and whether it
+-- is so `few` documents that they are listed; all three are null where the corpus is still the `known` one, of which the
+-- caller knows.
 -- A walk of the graph under a filter is the longer the less the filter leaves of it, and an exact scan the shorter: both
--- take the same time at the root of `walk` times all vectors; words are scanned up to `words` at most. What a list, an agent's links or its few readers name is
--- counted by that, and else the workspace's documents from the newest on, each until there are too many.
+-- take the same time at the root of `walk` times all vectors; words are scanned up to `words` at most. What a list, an
+-- agent's links or a reader's few documents name is counted by that, and else the workspace's documents from the newest
+-- on, each until there are too many.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
        to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
@@ -17,35 +19,31 @@ left join lateral (
         select %(agent)s::uuid is null
                or exists (select from agents a
                           where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole
-    ), readable as materialized (
-        select case when %(documents)s::text[] is null and (select whole from asked)
-                         and (select reltuples from pg_class where oid = 'documents'::regclass) >= %(many)s
-                    then readable_documents(%(most)s::int) end as ids
+    ), listed as materialized (
+        select case when %(documents)s::text[] is null
+                         and (not whole or (select reltuples from pg_class where oid = 'documents'::regclass) >= %(many)s)
+                    then listed_documents(case when not whole then %(agent)s::uuid end, %(most)s::int) end as ids
+        from asked
     ), named as materialized (
         select sum((select d.chunk_count
                     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, null,
-                                              %(agent)s) d
+                                              case when %(documents)s::text[] is not null then %(agent)s::uuid end) d
                     where d.id = one.id)) over (rows unbounded preceding) as seen
         from (select unnest(%(documents)s::text[]) as id
               union all
-              select unnest(ids) from readable
-              union all
-              select l.document_id from document_agent_links l
-              where %(documents)s::text[] is null and not (select whole from asked)
-                and l.agent_id = %(agent)s and l.workspace_id = %(workspace)s) one
+              select unnest(ids) from listed) one
     ), limits as (
         select greatest(%(exact_scope)s, sqrt(%(walk)s * greatest(c.reltuples, 0)::float8)) as chunks
         from pg_class c where c.oid = to_regclass('embeddings_' || g.id)
     ), room as materialized (
         select chunks, greatest(%(exact_scope)s, least(chunks, %(words)s)) as words,
-               %(documents)s::text[] is not null or not (select whole from asked)
-               or (select ids from readable) is not null as by_name
+               %(documents)s::text[] is not null or (select ids from listed) is not null as by_name
         from limits
     )
-    select counted.small, (select ids from readable) is not null as few,
+    select counted.small, (select ids from listed) is not null as few,
            counted.small or case when (select by_name from room)
                then not exists (select from named where seen > (select chunks from room))
-               else not exists (
+               else (select whole from asked) and not exists (
                    select from (
                        select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
                        from documents d
@@ -59,7 +57,7 @@ left join lateral (
     from (
         select case when (select by_name from room)
             then not exists (select from named where seen > (select words from room))
-            else not exists (
+            else (select whole from asked) and not exists (
                 select from (
                     select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
                     from documents d
@@ -110,18 +108,19 @@ select id, document_id, score * language_weight(language, %(own)s) as score from
     order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
 ) scored limit %(depth)s;
 
--- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. Where `few` documents
--- may be read they are looked up, and not sought. A chunk's words are read once, and of them those alone are kept that are
--- asked for: they are given a weight that no word has. Its length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that
--- the question says twice counts twice, as in the index.
+-- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. Where they are in
+-- `few` documents, those are looked up and not sought. A chunk's words are read once, and of them those alone are kept
+-- that are asked for: they are given a weight that no word has. Its length is its bytes, which are known without reading
+-- it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that the question says twice counts twice, as in the
+-- index.
 with visible as materialized (
     select c.id, c.document_id, c.language, octet_length(c.search_text)::float8 as length,
            ts_filter(setweight(c.lexemes, 'A', tsvector_to_array(asked_words(%(language)s, %(text)s))), '{a}') as lexemes
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
-                              %(agent)s) d
+                              case when not %(few)s::boolean then %(agent)s::uuid end) d
     join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
-      and (%(few)s::boolean is not true or d.id = any((select readable_documents(%(most)s::int))::text[]))
+      and (not %(few)s::boolean or d.id = any((select listed_documents(%(linked)s::uuid, %(most)s::int))::text[]))
 ), facts as materialized (
     select count(*)::float8 as chunks, greatest(avg(length), 1)::float8 as length from visible
 ), found as materialized (
@@ -188,10 +187,10 @@ order by e.embedding::{halfvec} <=> %(vector)s::vector::{halfvec} limit %(depth)
 with near as materialized (
     select e.chunk_id as id, e.document_id, d.version_id, 1 - (e.embedding <=> %(vector)s::vector) as score
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
-                              %(agent)s) d
+                              case when not %(few)s::boolean then %(agent)s::uuid end) d
     join embeddings e on e.document_id = d.id
     where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
-      and (%(few)s::boolean is not true or d.id = any((select readable_documents(%(most)s::int))::text[]))
+      and (not %(few)s::boolean or d.id = any((select listed_documents(%(linked)s::uuid, %(most)s::int))::text[]))
 )
 select ordered.id, ordered.document_id, ordered.score
 from (select near.* from near order by near.score desc, near.id offset 0) ordered

@@ -25,8 +25,8 @@ MOST_EFFORT = 1000  # hnsw.ef_search admits no more
 LONGEST_WALK, LEAST_FOUND = 10_000, 40
 # A vector that a walk meets costs as much as so many that are measured one after the other.
 WALK_COST = 2
-# Of so many documents and more, all tenants' together, a reader's are looked up, where they are so few.
-MANY_DOCUMENTS, MOST_LISTED = 10_000, 2_000
+# Documents of an agent, and of a reader among many (all tenants' together), are looked up where they are so few.
+MANY_DOCUMENTS, MOST_LISTED = 10_000, 5_000
 MOST_WORDS = 12_000  # chunks whose words are ranked exactly, however many others there are
 PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
 # Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
@@ -52,7 +52,7 @@ class IndexGeneration:
     language: str = "english"  # by which words are cut: a text search configuration, or `auto`
     stemmers: tuple[str, ...] = ()  # of the workspace's chunks, where its language is `auto`
     narrow: bool = False  # it has so few that measuring every vector is quicker than a walk of the graph
-    few: bool = False  # who asks sees so few documents of the workspace that they are looked up, and not sought
+    few: bool = False  # it is in so few documents that they are looked up, and not sought
     worn: bool = False  # the server could have one; what it has is lost or damaged, and is made anew
 
     def question_languages(self, question: str) -> dict[str, str | None]:
@@ -89,7 +89,7 @@ class RetrieverQueries:
         depth = self.depth(query)
         asked = {"text": query.words, "chunker": index.chunker, **index.question_languages(query.words)}
         ranked = {"depth": depth, "room": _with_room(depth), "k1": self.settings.k1, "b": self.settings.b}
-        values = scope_params(scope, query) | asked | ranked | _few_documents(index)
+        values = scope_params(scope, query) | asked | ranked | _list_params(query, index)
         if index.small:
             return self._build_read("keyword_exact", values)
         if not index.bm25:
@@ -101,7 +101,7 @@ class RetrieverQueries:
     ) -> ReadQuery:
         """Chunks whose vectors are nearest to the question's: by the graph, or, where that is `exact`, all measured."""
         place = {"generation": index.generation, "chunker": index.chunker, "depth": self.depth(query)}
-        values = scope_params(scope, query) | place | _few_documents(index) | {"vector": Encoded(vector)}
+        values = scope_params(scope, query) | place | _list_params(query, index) | {"vector": Encoded(vector)}
         if exact:
             return self._build_read("vector_exact", values)
         name = "vector_all" if _covers_scope(query, index) else "vector_indexed"
@@ -164,8 +164,9 @@ def scope_params(scope: Scope, query: SearchQuery) -> dict[str, Any]:
     }
 
 
-def _few_documents(index: IndexGeneration) -> dict[str, Any]:
-    return {"few": index.few, "most": MOST_LISTED}
+def _list_params(query: SearchQuery, index: IndexGeneration) -> dict[str, Any]:
+    """Parameters for the list of a few documents: those that an agent is linked to, or that the reader sees."""
+    return {"few": index.few, "most": MOST_LISTED, "linked": None if index.whole else query.agent_id}
 
 
 def _with_room(depth: int) -> int:
