@@ -127,6 +127,7 @@ def _tell_growth(report: Report, sizes: Sizes) -> None:
         for way in ("vector", "keyword", "hybrid"):
             told = f"everything, {'search' if way == 'hybrid' else way}, p{95 if share else 50}"
             grown.append((told, "ms", 1, lambda kept, way=way, share=share: kept["filter: everything"][way][share]))
+    grown.append(("graph, vectors and keyword index, which stay in memory", "GiB", gib, _kept_in_memory))
     for name, unit, scale, of in grown:
         measured = figures(of)
         curve = fit_growth(measured)
@@ -136,6 +137,24 @@ def _tell_growth(report: Report, sizes: Sizes) -> None:
             report.figure(
                 f"10M (extrapolated), {name}", curve.at(TARGET) / scale, unit=unit, reference=curve.told(TARGET)
             )
+
+    hot = figures(_kept_in_memory)
+    curve = fit_growth(hot)
+    sizes_told = ", ".join(f"{size:,}" for size in hot)
+    report.figure("10M: curves, through the sizes", sizes_told or None, goal=GOAL, holds=curve is not None)
+    if curve is not None:
+        largest = max(hot)
+        report.figure(
+            "chunks whose graph, vectors and keyword index fit 16 GiB (extrapolated)",
+            round(MEMORY / (hot[largest] / largest), -5),
+            reference=f"bytes a chunk at {largest:,}: {hot[largest] / largest:,.0f}",
+        )
+
+
+def _kept_in_memory(kept: Mapping[str, Any]) -> float:
+    """Bytes that searches read at random: from a disk each of some thousand pages would take a tenth of a ms and more."""
+    disk = kept["disk"]
+    return float(disk["graph"] + disk["vectors"] + disk["BM25"])
 
 
 def _tell_filters(report: Report, size: int, kept: Mapping[str, Any]) -> None:
