@@ -152,7 +152,7 @@ def _tell_growth(report: Report, sizes: Sizes) -> None:
 
 
 def _kept_in_memory(kept: Mapping[str, Any]) -> float:
-    """Bytes that searches read at random: from a disk each of some thousand pages would take a tenth of a ms and more."""
+    """Bytes that searches read at random: from a disk each of a thousand pages would take a tenth of a ms and more."""
     disk = kept["disk"]
     return float(disk["graph"] + disk["vectors"] + disk["BM25"])
 
