@@ -1,11 +1,7 @@
 -- Large workspaces. Narrow scopes: the documents that an agent is linked to, or that few may read, are found by what makes
 -- them few, and not among all documents of the workspace. And graphs of more vectors than 4 GiB hold.
--- Held locks: documents SHARE, 80 s/GiB; document_chunks ACCESS EXCLUSIVE, moment.
+-- Held locks: documents SHARE, 80 s/GiB.
 -- Old code: runs beside it.
-
--- An exact ranking reads the words of every chunk: those that are written from now on stand in the row itself, and what is
--- moved out of it is its text, which is read of the few that are shown.
-alter table document_chunks alter column lexemes set storage main;
 
 create index documents_by_readers on documents using gin (readers);
 

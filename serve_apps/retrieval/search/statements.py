@@ -27,7 +27,7 @@ LONGEST_WALK, LEAST_FOUND = 10_000, 40
 WALK_COST = 2
 # Documents of an agent, and of a reader among many (all tenants' together), are looked up where they are so few.
 MANY_DOCUMENTS, MOST_LISTED = 10_000, 5_000
-MOST_WORDS = 12_000  # chunks whose words are ranked exactly, however many others there are
+MOST_WORDS = 10_000  # chunks whose words are ranked exactly, however many others there are
 PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
 # Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
 INDEXED = {"enable_sort": "off"}
