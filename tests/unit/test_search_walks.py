@@ -58,3 +58,11 @@ def test_with_no_exact_scope_nothing_is_narrow() -> None:
     asked = SearchQuery("x")
     assert RetrieverQueries(SearchSettings(exact_scope=0)).count(SCOPE, asked, None).values["walk"] == 0
     assert RetrieverQueries(SearchSettings()).count(SCOPE, asked, None).values["walk"] == 200
+
+
+def test_documents_are_counted_in_the_order_of_their_index() -> None:
+    """A sort takes all of a workspace's documents, before the first is counted; what comes after may sort again."""
+    queries, asked = RetrieverQueries(SearchSettings()), SearchQuery("x")
+    assert queries.count(SCOPE, asked, None).settings["enable_sort"] == "off"
+    assert queries.by_words(SCOPE, asked, index(small=True)).settings["enable_sort"] == "on"
+    assert queries.by_words(SCOPE, asked, index()).settings["enable_sort"] == "off"

@@ -28,7 +28,7 @@ WALK_COST = 2
 # Documents of an agent, and of a reader among many (all tenants' together), are looked up where they are so few.
 MANY_DOCUMENTS, MOST_LISTED = 10_000, 5_000
 MOST_WORDS = 10_000  # chunks whose words are ranked exactly, however many others there are
-PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
+PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order", "enable_sort": "on"}
 # Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
 INDEXED = {"enable_sort": "off"}
 ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way, whatever is asked
@@ -120,7 +120,8 @@ class RetrieverQueries:
         # With `exact_scope` 0 nothing is narrow, whatever a walk costs.
         walk = WALK_COST * self.depth(query) if self.settings.exact_scope else 0
         given |= {"exact_scope": self.exact_room(query), "walk": walk}
-        return ReadQuery(SQL["resolve"], scope_params(scope, query) | given, ONE_PLAN)
+        # Documents come in the order of their index, and only as many as are counted: a sort would take all.
+        return ReadQuery(SQL["resolve"], scope_params(scope, query) | given, INDEXED | ONE_PLAN)
 
     def exact_room(self, query: SearchQuery) -> int:
         """Chunks up to which words are ranked exactly."""
