@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices lock sbom audit bundle system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-idle bench-1m bench-scale bench-gpu test-kill test-chaos test-ha test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-idle bench-1m bench-10m bench-scale bench-gpu test-kill test-chaos test-ha test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -263,6 +263,9 @@ bench-idle: install ## memory and CPU of each part while nothing is asked, defau
 
 bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; takes about an hour
 	$(RUN) -m tests.bench.bench_scale
+
+bench-10m: install ## growing corpora under filters from all to .001 %, and the curve to ten million chunks; CHUNKS="30000 100000" FOLDER=dir to go on
+	$(RUN) -m tests.bench.bench_10m $(foreach size,$(CHUNKS),--chunks $(size)) $(if $(FOLDER),--folder $(FOLDER))
 
 bench-scale: install ## 1 to 64 readers that sleep, on 1 to 4 nodes of a mini cluster: pages/s against ideal; ten minutes
 	$(RUN) -m tests.bench.bench_readers

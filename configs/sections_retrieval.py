@@ -124,7 +124,8 @@ class RerankSettings(Section):
 
 
 class SearchSettings(Section):
-    """The retrievers and their fusion. `exact_scope` is the number of chunks up to which both scan exactly.
+    """The retrievers and their fusion. `exact_scope` is the number of chunks up to which both scan exactly; in a
+    large index, where a filter makes a walk of the graph long, more are (0: never).
 
     `fuse_by`: what makes a chunk's place in a leg, its rank there or where its score stands below the best; with
     `score`, `long_keyword_share` of the keyword leg's weight counts for questions of `long_words` words and more.

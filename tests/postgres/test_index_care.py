@@ -150,3 +150,18 @@ async def test_an_index_that_cannot_be_made_ends_nothing_else(state: Path, caplo
     found, results = await asked(database, scope)
     assert found == {"red.txt"} and results.keyword_engine == "full_text"
     await database.close()
+
+
+def test_a_graph_gets_the_memory_of_its_vectors_up_to_what_the_server_says(admin_dsn: str) -> None:
+    """What outgrows it is continued on disk, a hundred times slower."""
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+
+        def megabytes(vectors: int) -> int:
+            row = connection.execute("select graph_megabytes(%s, 384)", (vectors,)).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        connection.execute("set aos.graph_memory_mb = ''")
+        assert (megabytes(1_000), megabytes(1_000_000), megabytes(10_000_000)) == (512, 1_451, 4_096)
+        connection.execute("set aos.graph_memory_mb = 65536")
+        assert megabytes(10_000_000) == 14_519

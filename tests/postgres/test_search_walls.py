@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchQuery
 from serve_apps.retrieval.search.retrievers import ChunkRetriever
-from serve_apps.retrieval.search.statements import PLANNER, SQL, IndexGeneration
+from serve_apps.retrieval.search.statements import PLANNER, SQL, IndexGeneration, RetrieverQueries
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import DIMENSION, FakeEmbedder
@@ -76,9 +77,15 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
         "language": "english",
         "own": None,
         "known": None,
+        "walk": 0,
+        "words": 500,
+        "many": 1_000_000,
+        "most": 100,
+        "few": False,
+        "linked": None,
+        "filtered": False,
         "codes": ["word1"],
         "phrases": ["pump"],
-        "most": 10,
         "among": None,
     } | more
 
@@ -219,6 +226,121 @@ async def test_readers_see_what_is_meant_for_them(
 
     assert await seen() == await seen("user:bob@x.org", "role:viewer") == {"all"}
     assert await seen("user:ann@x.org") == await seen("*") == {"all", "ann"}
+
+
+async def counted(pool: Database, scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
+    (row,) = await pool.read(scope, SQL["resolve"], **values(scope, generation, **more))
+    return row
+
+
+async def test_a_scope_that_is_narrow_beside_all_vectors_is_measured_exactly(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    """At 4,000 vectors and a walk of 200 a scope is narrow up to the root of 800,000, whoever names its documents."""
+    scope, other = corpus.open_home(admin, "a"), corpus.open_home(admin, "b")
+    agent = corpus.open_agent(admin, scope, "assistant")
+    generation = corpus.open_generation(admin, scope, other)
+    corpus.load(admin, scope, generation, shelf(80, "mine", agents=(agent,)))
+    corpus.load(admin, scope, generation, shelf(20, "more"))
+    corpus.load(admin, other, generation, shelf(300, "theirs"))
+    admin.execute("select index_generation(%s, 1)", (generation,))
+    admin.execute("analyze")
+    found = {}
+    for name, asked in {"agent": agent, "workspace": None}.items():
+        row = await counted(pool, scope, generation, exact_scope=100, walk=200, agent=asked)
+        found[name] = row["small"], row["narrow"]
+    assert found == {"agent": (False, True), "workspace": (False, False)}
+    row = await counted(pool, scope, generation, exact_scope=100, walk=200, words=800, agent=agent)
+    assert (row["small"], row["narrow"]) == (True, True), "words are ranked exactly as far as they may be"
+    row = await counted(pool, scope, generation, exact_scope=100, walk=0, words=800, agent=agent)
+    assert (row["small"], row["narrow"]) == (False, False), (
+        "without a walk to compare with, only what is small is exact"
+    )
+    some = [
+        row[0] for row in admin.execute("select id from documents where filename like 'mine%%' order by id limit 9")
+    ]
+    for asked in (None, agent):
+        row = await counted(pool, scope, generation, exact_scope=100, walk=200, documents=some, agent=asked)
+        assert (row["small"], row["narrow"]) == (True, True), "a list is counted by its documents"
+    row = await counted(pool, scope, generation, exact_scope=100, walk=200, documents=some * 40)
+    assert not row["small"]
+    queries = RetrieverQueries(SearchSettings(exact_scope=0))
+    assert queries.count(scope, SearchQuery("x"), None).values["walk"] == 0
+    legs = ChunkRetriever(pool, SearchSettings(exact_scope=100, fetch=50))
+    index = await legs.resolve(scope, SearchQuery("x", agent_id=agent))
+    assert index is not None and not index.small and index.vector_engine == "hnsw", "1,000 vectors would be measured"
+    legs = ChunkRetriever(pool, SearchSettings(exact_scope=100))
+    index = await legs.resolve(scope, SearchQuery("x", agent_id=agent))
+    assert index is not None and index.small and index.narrow and index.vector_engine == "exact"
+
+
+async def test_the_few_documents_of_a_reader_are_looked_up_and_hold_the_wall(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    ours, theirs = corpus.open_home(admin, "a"), corpus.open_home(admin, "b")
+    generation = corpus.open_generation(admin, ours, theirs)
+    corpus.load(admin, ours, generation, shelf(40, "others", readers=("user:bob@x.org",)))
+    corpus.load(admin, ours, generation, shelf(2, "ann", readers=("user:ann@x.org",)))
+    corpus.load(admin, ours, generation, shelf(1, "all"))
+    corpus.load(admin, theirs, generation, shelf(3, "ann", readers=("user:ann@x.org",)))
+    admin.execute("analyze")
+    ann = Scope(ours.tenant, ours.workspace, ("user:ann@x.org",))
+    assert (await counted(pool, ann, generation, many=0, most=3))["few"] is True
+    assert (await counted(pool, ann, generation, many=0, most=2))["few"] is False, "there are three"
+    assert (await counted(pool, ann, generation, most=3))["few"] is False, "among few documents nobody has to look"
+    everybody = Scope(ours.tenant, ours.workspace, ("*",))
+    assert (await counted(pool, everybody, generation, many=0))["few"] is False
+    for name in ("vector_exact", "keyword_exact"):
+        sought, looked_up = [
+            await pool.read(ann, SQL[name], **values(ann, generation, few=few, most=3, depth=100))
+            for few in (False, True)
+        ]
+        assert sought == looked_up and len(sought) == 30
+    for scope in (ann, everybody, None):
+        async with pool.transaction(scope) as tx:
+            row = await tx.only("select listed_documents(null, 3) as ids")
+        assert len(row["ids"] or ()) == (3 if scope is ann else 0)
+    agent = corpus.open_agent(admin, ours, "assistant")
+    corpus.load(admin, ours, generation, shelf(2, "linked", agents=(agent,)))
+    legs = ChunkRetriever(pool, SearchSettings(exact_scope=100))
+    for whole, found in ((False, 20), (True, 50)):
+        admin.execute("update agents set whole_workspace = %s where id = %s", (whole, agent))
+        index = await legs.resolve(ann, SearchQuery("x", agent_id=agent))
+        assert index is not None and index.few is not whole, "of an agent its links, of a reader only among many"
+        index = replace(index, few=True)
+        near = await legs.vector(ann, SearchQuery("x", agent_id=agent), index, hash_vector(QUESTION))
+        assert len(near) == found, "where it may search all, the list is the reader's"
+    for scope, most, count in ((ours, 3, 2), (ours, 1, None), (theirs, 3, 0)):
+        async with pool.transaction(scope) as tx:
+            ids = (await tx.only("select listed_documents(%(agent)s, %(most)s) as ids", agent=agent, most=most))["ids"]
+        assert (None if ids is None else len(ids)) == count, "links of another tenant are nobody's"
+    stranger = Scope(theirs.tenant, theirs.workspace, ("user:eve@x.org",))
+    async with pool.transaction(stranger) as tx:
+        assert (await tx.only("select listed_documents(null, 3) as ids"))["ids"] == []
+
+
+async def test_a_list_of_few_documents_finds_all_that_its_index_would(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    """Links narrow what is walked and what is measured alike, and a file's type does within them."""
+    scope = corpus.open_home(admin)
+    agent = corpus.open_agent(admin, scope, "assistant")
+    generation = corpus.open_generation(admin, scope)
+    corpus.load(admin, scope, generation, [*shelf(6, "linked", agents=(agent,)), *shelf(30, "free")])
+    corpus.load(admin, scope, generation, shelf(2, "sheet", agents=(agent,), file_type="xlsx"))
+    admin.execute("select index_generation(%s, 1)", (generation,))
+    admin.execute("analyze")
+    for more in ({}, {"type": "xlsx", "filtered": True}):
+        given = values(scope, generation, agent=agent, depth=80, **more)
+        rows = {}
+        for name in ("vector_indexed", "vector_exact"):
+            query = SQL[name].replace("{halfvec}", f"halfvec({DIMENSION})")
+            settings = {"hnsw.iterative_scan": "relaxed_order", "enable_sort": "on"}
+            rows[name] = {row["id"] for row in await pool.read(scope, query, settings, **given)}
+        assert rows["vector_indexed"] == rows["vector_exact"] and len(rows["vector_exact"]) == (20 if more else 80)
+    admin.execute("update agents set whole_workspace = true where id = %s", (agent,))
+    found = await pool.read(scope, SQL["vector_exact"], **values(scope, generation, agent=agent, depth=1_000))
+    assert len(found) == 380
 
 
 async def test_the_definers_function_takes_no_scope_from_its_caller(admin: psycopg.Connection[Any]) -> None:

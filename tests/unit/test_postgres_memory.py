@@ -21,3 +21,7 @@ def test_a_container_counts_what_it_may_have(tmp_path: Path) -> None:
     unlimited.write_text("max\n")
     assert embedded.memory_limit((tmp_path / "none", unlimited, limited)) == 700 * MIB
     assert embedded.memory_limit((unlimited,)) == embedded.memory_limit(())
+
+
+def test_a_graph_is_built_in_half_of_the_memory() -> None:
+    assert embedded.graph_memory(16 * 1024 * MIB) == 8 * 1024 * MIB

@@ -223,8 +223,10 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
         (data / "postmaster.pid").unlink(missing_ok=True)  # stale: _postmaster found nobody behind it
         sockets = socket_folder(data, POSTGRES_SOCKET)
         quoted = place if sockets == data else str(sockets).replace("'", "''")
-        cache = shared_buffers(memory_limit()) // MIB
+        memory = memory_limit()
+        cache = shared_buffers(memory) // MIB
         own = f"shared_buffers = {cache}MB\neffective_cache_size = {4 * cache}MB\n"
+        own += f"aos.graph_memory_mb = {graph_memory(memory) // MIB}\n"
         own += f"unix_socket_directories = '{quoted}'\n"
         (data / "aos.conf").write_text(POSTGRES_CONF + own, encoding="utf-8")
         (data / "aos.conf").chmod(0o644)
@@ -244,6 +246,14 @@ def shared_buffers(memory: int) -> int:
     ms instead of 9.9, and a twentieth 25 instead of 19. Memory is taken as pages are read, and 1.5 % of it at once.
     """
     return min(max(memory // 4, 256 * MIB), 2048 * MIB)
+
+
+def graph_memory(memory: int) -> int:
+    """Bytes that a vector graph may take while it is built, once in the life of an index: half of `memory_limit`.
+
+    A vector of 384 dimensions takes 1.5 KB then, so half of 16 GiB are for 5.5 million.
+    """
+    return memory // 2
 
 
 def memory_limit(limits: Sequence[Path] = MEMORY_LIMITS) -> int:

@@ -22,8 +22,8 @@ PROBE_SECONDS = 300.0  # between probes of an index, however often it is vacuume
 IDLE_SECONDS = 900.0  # where it is not: pages can be damaged by whatever holds them
 LEAST_VECTORS = 0.9  # a sound graph finds itself; under writes a few are missed
 LEAST_WORDS = 0.5  # one that lost its words finds none; a sound one may rank others before a chunk
-# pgvector before 0.8.2 can overflow in parallel builds; a graph that outgrows the memory is continued on disk, slowly.
-BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0; set maintenance_work_mem = '1GB'"
+# pgvector before 0.8.2 can overflow in parallel builds.
+BUILD = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0"
 
 
 class IndexMaintenance:
@@ -132,6 +132,7 @@ class IndexMaintenance:
             await connection.execute(BUILD)
             for name in names:
                 log.warning("%s is made anew", name)
+                await connection.execute(SQL["graph_memory"], {"name": name})
                 # What an attempt that was broken off has left.
                 left = sql.Identifier(f"{name}_ccnew")
                 await connection.execute(sql.SQL("drop index concurrently if exists {}").format(left))

@@ -35,3 +35,8 @@ order by noticed;
 
 -- renewed: An index is as good as new (for who owns it).
 select index_renewed(%(name)s);
+
+-- graph_memory: Give this session the memory that a graph is built in; one that outgrows it is continued on disk, slowly.
+select set_config('maintenance_work_mem', graph_megabytes(greatest(c.reltuples, 0)::bigint, g.dimension) || 'MB', false)
+from generations g join pg_class c on c.oid = to_regclass('embeddings_' || g.id)
+where 'embeddings_' || g.id || '_hnsw' = %(name)s;

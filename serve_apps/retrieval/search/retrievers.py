@@ -19,14 +19,7 @@ from configs.sections_retrieval import SearchSettings
 from pipelines.documents.index import maintenance
 from serve_apps.retrieval.search.fuse import RankedChunk, is_long
 from serve_apps.retrieval.search.query import SearchQuery
-from serve_apps.retrieval.search.statements import (
-    ONE_PLAN,
-    SQL,
-    IndexGeneration,
-    RetrieverQueries,
-    Vector,
-    scope_params,
-)
+from serve_apps.retrieval.search.statements import ONE_PLAN, SQL, IndexGeneration, RetrieverQueries, Vector
 from serve_apps.retrieval.text import literals
 from serve_apps.retrieval.text.literals import QuestionLiterals
 
@@ -95,8 +88,7 @@ class ChunkRetriever:
     def _resolve_read(self, scope: Scope, query: SearchQuery) -> tuple[IndexGeneration | None, ReadQuery]:
         """Index that was answered before, and the query that resolves it anew."""
         known, before = self._last.get(self._scope_key(scope, query), (None, None))
-        given = {"generation": query.generation, "exact_scope": self._exact_room(query), "known": known}
-        return before, ReadQuery(SQL["resolve"], scope_params(scope, query) | given, ONE_PLAN)
+        return before, self._reads.count(scope, query, known)
 
     def _remember_index(
         self, scope: Scope, query: SearchQuery, before: IndexGeneration | None, rows: Sequence[Row]
@@ -107,10 +99,12 @@ class ChunkRetriever:
             return None
         row = rows[0]
         if row["small"] is None and before is not None:
-            row["small"] = before.small
+            # An agent that may search the whole workspace now, or no longer, has another list.
+            few = before.few and before.whole == row["whole"]
+            row |= {"small": before.small, "narrow": before.narrow, "few": few}
         row["bm25"] = row["bm25"] and not row["worn"]
         row["stemmers"] = tuple(row["stemmers"])
-        parts = ("chunker", "graph", "bm25", "small", "whole", "language", "stemmers", "worn")
+        parts = ("chunker", "graph", "bm25", "small", "whole", "language", "stemmers", "narrow", "few", "worn")
         index = IndexGeneration(row["id"], vector_space_of(row), *(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
             self._last[key] = row["corpus"], index
@@ -214,7 +208,7 @@ class ChunkRetriever:
                 (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector))
             except DAMAGED as error:
                 rows, failure = [], error
-            if len(rows) >= self._reads.depth(query):
+            if len(rows) >= self._reads.least(query):
                 return _best_first(rows)
             # It failed, or the filter left the graph's walk with too little: a complete answer costs a scan.
         (rows,) = await self._database.read_all(scope, self._reads.by_meaning(scope, query, index, vector, exact=True))
@@ -260,10 +254,7 @@ class ChunkRetriever:
 
     def _scope_key(self, scope: Scope, query: SearchQuery) -> Hashable:
         whose = (scope.tenant, scope.workspace, scope.principals)
-        return whose, query.agent_id, query.filters, query.generation, self._exact_room(query)
-
-    def _exact_room(self, query: SearchQuery) -> int:
-        return max(self._reads.settings.exact_scope, self._reads.depth(query))
+        return whose, query.agent_id, query.filters, query.generation, self._reads.exact_room(query)
 
     async def _of_chunks(self, scope: Scope, name: str, ids: Sequence[str], **more: str | None) -> list[Row]:
         if not ids:

@@ -1,19 +1,76 @@
 -- resolve: The live generation, what its legs can use, whether the agent (or who asks without one) may search the whole
--- workspace, and whether what may be searched fits an exact scan; null where the corpus is still the `known` one, of
--- which the caller knows that.
+-- workspace, whether what may be searched fits an exact scan of words (`small`) and of vectors (`narrow`), and whether it
+-- is so `few` documents that they are listed; all three are null where the corpus is still the `known` one, of which the
+-- caller knows.
+-- A walk of the graph under a filter is the longer the less the filter leaves of it, and an exact scan the shorter: both
+-- take the same time at the root of `walk` times all vectors; words are scanned up to `words` at most. What a list, an
+-- agent's links or a reader's few documents name is counted by that, and else the workspace's documents from the newest
+-- on, each until there are too many.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
        to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
        %(agent)s::uuid is null
        or exists (select from agents a
                   where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole,
-       case when w.revision is distinct from %(known)s::bigint then not exists (
-           select from (
-               select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
-               from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s,
-                                         %(documents)s, %(agent)s) d) running
-           where running.seen > %(exact_scope)s) end as small
+       counted.small, counted.narrow, counted.few
 from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
+left join lateral (
+    with asked as materialized (
+        select %(agent)s::uuid is null
+               or exists (select from agents a
+                          where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole
+    ), listed as materialized (
+        select case when %(documents)s::text[] is null
+                         and (not whole or (select reltuples from pg_class where oid = 'documents'::regclass) >= %(many)s)
+                    then listed_documents(case when not whole then %(agent)s::uuid end, %(most)s::int) end as ids
+        from asked
+    ), named as materialized (
+        select sum((select d.chunk_count
+                    from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, null,
+                                              case when %(documents)s::text[] is not null then %(agent)s::uuid end) d
+                    where d.id = one.id)) over (rows unbounded preceding) as seen
+        from (select unnest(%(documents)s::text[]) as id
+              union all
+              select unnest(ids) from listed) one
+    ), limits as (
+        select greatest(%(exact_scope)s, sqrt(%(walk)s * greatest(c.reltuples, 0)::float8)) as chunks
+        from pg_class c where c.oid = to_regclass('embeddings_' || g.id)
+    ), room as materialized (
+        select chunks, greatest(%(exact_scope)s, least(chunks, %(words)s)) as words,
+               %(documents)s::text[] is not null or (select ids from listed) is not null as by_name
+        from limits
+    )
+    select counted.small, (select ids from listed) is not null as few,
+           counted.small or case when (select by_name from room)
+               then not exists (select from named where seen > (select chunks from room))
+               else (select whole from asked) and not exists (
+                   select from (
+                       select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
+                       from documents d
+                       where d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+                         and d.current_version is not null
+                         and (%(type)s::text is null or d.file_type = %(type)s)
+                         and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
+                         and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
+                         and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)) running
+                   where running.seen > (select chunks from room)) end as narrow
+    from (
+        select case when (select by_name from room)
+            then not exists (select from named where seen > (select words from room))
+            else (select whole from asked) and not exists (
+                select from (
+                    select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
+                    from documents d
+                    where d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+                      and d.current_version is not null
+                      and (%(type)s::text is null or d.file_type = %(type)s)
+                      and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
+                      and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
+                      and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)) running
+                where running.seen > (select words from room)) end as small
+        offset 0) counted
+    where w.revision is distinct from %(known)s::bigint
+) counted on true
 where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 
 -- keyword_indexed: BM25 by the index, best first. The document is asked for chunk by chunk, in the index's order, and
@@ -51,22 +108,24 @@ select id, document_id, score * language_weight(language, %(own)s) as score from
     order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
 ) scored limit %(depth)s;
 
--- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. A chunk's
--- length is its bytes, which are known without reading it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that
--- the question says twice counts twice, as in the index.
+-- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. Where they are in
+-- `few` documents, those are looked up and not sought. A chunk's words are read once, and of them those alone are kept
+-- that are asked for: they are given a weight that no word has. Its length is its bytes, which are known without reading
+-- it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that the question says twice counts twice, as in the
+-- index.
 with visible as materialized (
-    select c.id, c.document_id, c.language, c.lexemes, octet_length(c.search_text) as length
+    select c.id, c.document_id, c.language, octet_length(c.search_text)::float8 as length,
+           ts_filter(setweight(c.lexemes, 'A', tsvector_to_array(asked_words(%(language)s, %(text)s))), '{a}') as lexemes
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
-                              %(agent)s) d
+                              case when not %(few)s::boolean then %(agent)s::uuid end) d
     join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+      and (not %(few)s::boolean or d.id = any((select listed_documents(%(linked)s::uuid, %(most)s::int))::text[]))
 ), facts as materialized (
     select count(*)::float8 as chunks, greatest(avg(length), 1)::float8 as length from visible
 ), found as materialized (
-    select v.id, v.document_id, v.language, v.length::float8, word.lexeme, cardinality(word.positions)::float8 as times
+    select v.id, v.document_id, v.language, v.length, word.lexeme, cardinality(word.positions)::float8 as times
     from visible v, unnest(v.lexemes) word
-    where v.lexemes @@ any_word(%(language)s, %(text)s)
-      and word.lexeme = any(tsvector_to_array(asked_words(%(language)s, %(text)s)))
 ), asked as materialized (
     select lexeme, cardinality(positions)::float8 as said from unnest(asked_words(%(language)s, %(text)s))
 ), words as materialized (
@@ -87,16 +146,35 @@ select wanted, id, document_id from holding_literally(
     %(codes)s::text[], %(phrases)s::text[], %(most)s, %(among)s::text[], %(language)s, %(chunker)s, %(type)s, %(file)s,
     %(from)s, %(to)s, %(documents)s, %(agent)s);
 
--- vector_indexed: Nearest by the graph, best first but for small disorder. {halfvec} is the type it was built on.
-select e.chunk_id as id, e.document_id, 1 - (e.embedding <=> %(vector)s::vector) as score
-from embeddings e
-where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
-  and (select c.version_id from document_chunks c where c.id = e.chunk_id and c.workspace_id = %(workspace)s) = (
-      select d.version_id
-      from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
-                                %(agent)s) d
-      where d.id = e.document_id)
-order by e.embedding::{halfvec} <=> %(vector)s::vector::{halfvec} limit %(depth)s;
+-- vector_indexed: Nearest by the graph, best first but for small disorder. {halfvec} is the type it was built on. The walk
+-- meets many chunks for each that the filter leaves: an agent's links are asked for alone, documents only where something
+-- is asked of them (`filtered`), and whether a chunk is of the version that readers see of those that were found: what
+-- is indexed of a version goes in the transaction that replaces it. None of it may be hashed, which takes all there are.
+select near.id, near.document_id, near.score
+from (
+    select e.chunk_id as id, e.document_id, 1 - (e.embedding <=> %(vector)s::vector) as score
+    from embeddings e
+    where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
+      and (%(agent)s::uuid is null
+           or (select l.document_id from document_agent_links l
+               where l.agent_id = %(agent)s and l.document_id = e.document_id
+                 and l.workspace_id = %(workspace)s) is not null
+           or exists (select from agents a
+                      where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace))
+      and (not %(filtered)s::boolean
+           or (select d.id from documents d
+               where d.id = e.document_id and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+                 and (%(type)s::text is null or d.file_type = %(type)s)
+                 and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
+                 and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
+                 and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)
+                 and (%(documents)s::text[] is null or d.id = any(%(documents)s))) is not null)
+    order by e.embedding::{halfvec} <=> %(vector)s::vector::{halfvec} limit %(depth)s
+) near
+where (select c.version_id from document_chunks c
+       where c.id = near.id and c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s)
+    = (select d.current_version from documents d
+       where d.id = near.document_id and d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s);
 
 -- vector_all: As vector_indexed where no document is left out; see keyword_all.
 select e.chunk_id as id, e.document_id, 1 - (e.embedding <=> %(vector)s::vector) as score
@@ -104,17 +182,22 @@ from embeddings e
 where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
 order by e.embedding::{halfvec} <=> %(vector)s::vector::{halfvec} limit %(depth)s;
 
--- vector_exact: Nearest by measuring every vector that may be searched; materialised, so that no graph is walked.
+-- vector_exact: Nearest by measuring every vector that may be searched; materialised, so that no graph is walked. Whether
+-- a chunk is of the version that readers see is asked from the best on, until there are enough; `few` as in keyword_exact.
 with near as materialized (
-    select e.chunk_id as id, e.document_id, 1 - (e.embedding <=> %(vector)s::vector) as score
+    select e.chunk_id as id, e.document_id, d.version_id, 1 - (e.embedding <=> %(vector)s::vector) as score
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
-                              %(agent)s) d
-    join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
-    join embeddings e on e.chunk_id = c.id
+                              case when not %(few)s::boolean then %(agent)s::uuid end) d
+    join embeddings e on e.document_id = d.id
     where e.generation_id = %(generation)s and e.tenant_id = %(tenant)s and e.workspace_id = %(workspace)s
-      and c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+      and (not %(few)s::boolean or d.id = any((select listed_documents(%(linked)s::uuid, %(most)s::int))::text[]))
 )
-select id, document_id, score from near order by score desc, id limit %(depth)s;
+select ordered.id, ordered.document_id, ordered.score
+from (select near.* from near order by near.score desc, near.id offset 0) ordered
+where (select c.version_id from document_chunks c
+       where c.id = ordered.id and c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s
+         and c.chunker = %(chunker)s) = ordered.version_id
+order by ordered.score desc, ordered.id limit %(depth)s;
 
 -- similarities: How near given chunks are to the question, whichever leg found them.
 select e.chunk_id as id, 1 - (e.embedding <=> %(vector)s::vector) as score

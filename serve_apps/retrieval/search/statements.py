@@ -21,7 +21,14 @@ from serve_apps.retrieval.search.query import KeywordEngine, SearchFilters, Sear
 
 SQL = load_queries(Path(__file__).with_name("search.sql"))
 MOST_EFFORT = 1000  # hnsw.ef_search admits no more
-PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order"}
+# Vectors that a walk of the graph meets at most, one in so many of which a filter leaves; it is then done with so few.
+LONGEST_WALK, LEAST_FOUND = 10_000, 40
+# A vector that a walk meets costs as much as so many that are measured one after the other.
+WALK_COST = 2
+# Documents of an agent, and of a reader among many (all tenants' together), are looked up where they are so few.
+MANY_DOCUMENTS, MOST_LISTED = 10_000, 5_000
+MOST_WORDS = 10_000  # chunks whose words are ranked exactly, however many others there are
+PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order", "enable_sort": "on"}
 # Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
 INDEXED = {"enable_sort": "off"}
 ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way, whatever is asked
@@ -40,10 +47,12 @@ class IndexGeneration:
     chunker: str
     graph: bool  # the generation has an HNSW index
     bm25: bool  # the server has a BM25 index that can be believed
-    small: bool  # what may be searched has at most `exact_scope` chunks
+    small: bool  # what may be searched has so few chunks that their words are ranked exactly: `exact_scope` and more
     whole: bool  # whoever asks may search the workspace, not only the documents that are linked to an agent
     language: str = "english"  # by which words are cut: a text search configuration, or `auto`
     stemmers: tuple[str, ...] = ()  # of the workspace's chunks, where its language is `auto`
+    narrow: bool = False  # it has so few that measuring every vector is quicker than a walk of the graph
+    few: bool = False  # it is in so few documents that they are looked up, and not sought
     worn: bool = False  # the server could have one; what it has is lost or damaged, and is made anew
 
     def question_languages(self, question: str) -> dict[str, str | None]:
@@ -66,7 +75,7 @@ class IndexGeneration:
     @property
     def vector_engine(self) -> VectorEngine:
         """The graph, unless measuring every vector is as quick and complete."""
-        return "hnsw" if self.graph and not self.small else "exact"
+        return "hnsw" if self.graph and not (self.small or self.narrow) else "exact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,7 @@ class RetrieverQueries:
         depth = self.depth(query)
         asked = {"text": query.words, "chunker": index.chunker, **index.question_languages(query.words)}
         ranked = {"depth": depth, "room": _with_room(depth), "k1": self.settings.k1, "b": self.settings.b}
-        values = scope_params(scope, query) | asked | ranked
+        values = scope_params(scope, query) | asked | ranked | _list_params(query, index)
         if index.small:
             return self._build_read("keyword_exact", values)
         if not index.bm25:
@@ -92,15 +101,39 @@ class RetrieverQueries:
     ) -> ReadQuery:
         """Chunks whose vectors are nearest to the question's: by the graph, or, where that is `exact`, all measured."""
         place = {"generation": index.generation, "chunker": index.chunker, "depth": self.depth(query)}
-        values = scope_params(scope, query) | place | {"vector": Encoded(vector)}
+        values = scope_params(scope, query) | place | _list_params(query, index) | {"vector": Encoded(vector)}
         if exact:
             return self._build_read("vector_exact", values)
         name = "vector_all" if _covers_scope(query, index) else "vector_indexed"
-        return self._build_read(name, values, INDEXED | ONE_PLAN, index)
+        walk = {"hnsw.max_scan_tuples": str(LONGEST_WALK)}
+        return self._build_read(name, values, INDEXED | ONE_PLAN | walk, index)
+
+    def count(self, scope: Scope, query: SearchQuery, known: int | None) -> ReadQuery:
+        """The live index, and how much may be searched unless the corpus is still the `known` one."""
+        given = {
+            "generation": query.generation,
+            "known": known,
+            "most": MOST_LISTED,
+            "many": MANY_DOCUMENTS,
+            "words": MOST_WORDS,
+        }
+        # With `exact_scope` 0 nothing is narrow, whatever a walk costs.
+        walk = WALK_COST * self.depth(query) if self.settings.exact_scope else 0
+        given |= {"exact_scope": self.exact_room(query), "walk": walk}
+        # Documents come in the order of their index, and only as many as are counted: a sort would take all.
+        return ReadQuery(SQL["resolve"], scope_params(scope, query) | given, INDEXED | ONE_PLAN)
+
+    def exact_room(self, query: SearchQuery) -> int:
+        """Chunks up to which words are ranked exactly."""
+        return max(self.settings.exact_scope, self.depth(query))
 
     def depth(self, query: SearchQuery) -> int:
         """Most chunks that a retriever finds."""
         return max(self.settings.fetch, query.limit)
+
+    def least(self, query: SearchQuery) -> int:
+        """Chunks that a walk has to find under a filter; with fewer every vector is measured."""
+        return min(self.depth(query), max(2 * query.limit, LEAST_FOUND))
 
     def _build_read(
         self,
@@ -122,6 +155,7 @@ def scope_params(scope: Scope, query: SearchQuery) -> dict[str, Any]:
     filters = query.filters
     return {
         **scope.keys,
+        "filtered": filters != SearchFilters(),
         "type": filters.doc_type,
         "file": filters.source_file,
         "from": filters.upload_date_from,
@@ -129,6 +163,11 @@ def scope_params(scope: Scope, query: SearchQuery) -> dict[str, Any]:
         "documents": None if filters.document_ids is None else list(filters.document_ids),
         "agent": query.agent_id,
     }
+
+
+def _list_params(query: SearchQuery, index: IndexGeneration) -> dict[str, Any]:
+    """Parameters for the list of a few documents: those that an agent is linked to, or that the reader sees."""
+    return {"few": index.few, "most": MOST_LISTED, "linked": None if index.whole else query.agent_id}
 
 
 def _with_room(depth: int) -> int:
