@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -50,7 +51,7 @@ def dashboard(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
                 psutil.Process(pid).kill()
 
 
-def told(place: Path, count: int) -> list[dict[str, str]]:
+def told(place: Path, count: int) -> list[dict[str, Any]]:
     for _ in range(400):
         found = [one.read_text() for one in place.glob("*.json")]
         if len(found) == count and all(found):
