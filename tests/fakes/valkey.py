@@ -42,15 +42,13 @@ class Valkey:
 
     socket: Path
     process: "subprocess.Popen[bytes] | None" = None
-    port: int = 0  # on loopback, too; 0: the socket alone
 
     @property
     def url(self) -> str:
         return f"unix://{self.socket}"
 
     def start(self) -> None:
-        options = ["--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", str(self.socket)]
-        options += ["--save", "", "--appendonly", "no"]
+        options = ["--port", "0", "--unixsocket", str(self.socket), "--save", "", "--appendonly", "no"]
         self.socket.unlink(missing_ok=True)
         command = [str(get_binary_path()), *options, "--dir", str(self.socket.parent)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -72,8 +70,8 @@ class Valkey:
 
 
 @contextmanager
-def valkey(folder: Path, port: int = 0) -> Iterator[Valkey]:
-    made = Valkey(folder / "v.sock", port=port)
+def valkey(folder: Path) -> Iterator[Valkey]:
+    made = Valkey(folder / "v.sock")
     made.start()
     try:
         yield made
