@@ -157,11 +157,13 @@ def test_a_filter_that_misses_fails_at_the_largest_size_alone(tmp_path: Path) ->
     small, large = filter_figures(0.9, 120.0), filter_figures(0.96, 80.0)
     report = Report("bench-10m", folder=tmp_path)
     tell_all(report, {30_000: {"filter: everything": small}, 100_000: {"filter: everything": large}})
-    judged = [one for one in report.figures if one.goal == GOAL and "curves" not in one.name]
+    judged = [one for one in report.figures if one.goal == GOAL and "everything" in one.name]
     assert [one.holds for one in judged] == [True, True]
     report = Report("bench-10m", folder=tmp_path)
     tell_all(report, {100_000: {"filter: everything": small}})
-    assert [one.holds for one in report.figures if one.goal == GOAL] == [False, False, False]
+    assert [one.holds for one in report.figures if one.goal == GOAL and "everything" in one.name] == [False, False]
+    missing = [one for one in report.figures if one.goal == GOAL and one.value is None and "agent 1 %" in one.name]
+    assert [one.holds for one in missing] == [False], "a filter that was not asked in at the largest size does not hold"
 
 
 def test_what_was_not_measured_does_not_hold_and_has_no_curve(tmp_path: Path) -> None:

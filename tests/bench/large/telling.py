@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.bench.large.curve import fit_growth
+from tests.bench.large.synthetic import all_filters
 from tests.evals.report import Report
 
 TARGET = 10_000_000
@@ -25,6 +26,9 @@ def tell_all(report: Report, sizes: Sizes) -> None:
         _tell_size(report, size, kept, judged=size == largest)
     _tell_growth(report, sizes)
     if largest is not None:
+        for one in all_filters():
+            if f"filter: {one.name}" not in sizes[largest]:
+                report.figure(f"{largest:,} chunks: {one.name}", None, goal=GOAL)
         _tell_filters(report, largest, sizes[largest])
 
 
