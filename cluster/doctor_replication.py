@@ -16,7 +16,8 @@ def probe_replication(settings: Settings) -> Iterable[HealthFinding]:
     """Nothing where one server is named: whoever runs that one knows of its standbys."""
     application, owner = embedded.postgres_endpoints(settings)
     if embedded.is_external(settings.postgres) and len(server_conninfos(application)) > 1:
-        yield replication_finding(look_at_servers(owner or application))
+        whole = owner is not None and len(server_conninfos(owner)) == len(server_conninfos(application))
+        yield replication_finding(look_at_servers(owner if owner and whole else application))
 
 
 def replication_finding(servers: Sequence[ServerState]) -> HealthFinding:

@@ -28,7 +28,7 @@ from cluster.state.backup.restoring import require_finished
 from cluster.state.db import embedded
 from cluster.state.db.daemon import end_process, make_private
 from cluster.state.db.migrate import apply_migrations, let_in
-from cluster.state.db.primary import refuse_replaced
+from cluster.state.db.primary import current_server
 from cluster.state.identity.bootstrap import first_admin, new_password
 from cluster.state.secret_file import kept_secret
 from cluster.state.settings.detected_embedder import is_indexed, keep_detected, stored_embedding
@@ -63,14 +63,13 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
             "an external Postgres is configured, but not who may migrate it",
             fix="Set DATABASE_ADMIN_URL (or POSTGRES_ADMIN_USER and POSTGRES_ADMIN_PASSWORD).",
         )
-    if (fence := embedded.timeline_fence(settings)) is not None:
-        asyncio.run(refuse_replaced(found.postgres_admin, fence))
-    applied = asyncio.run(apply_migrations(found.postgres_admin, report=report))
+    owner = asyncio.run(current_server(found.postgres_admin, embedded.timeline_fence(settings)))
+    applied = asyncio.run(apply_migrations(owner, report=report))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
-    asyncio.run(let_in(found.postgres_admin, found.postgres))
-    asyncio.run(detect_embedder(settings, found.postgres_admin, report))
+    asyncio.run(let_in(owner, found.postgres))
+    asyncio.run(detect_embedder(settings, owner, report))
     kept = _first_password(settings)
-    made = asyncio.run(first_admin(found.postgres_admin, settings.auth, lambda: kept_secret(kept, new_password)))
+    made = asyncio.run(first_admin(owner, settings.auth, lambda: kept_secret(kept, new_password)))
     return kept.read_text(encoding="utf-8") if made is None and kept.exists() else made
 
 

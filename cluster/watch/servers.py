@@ -23,6 +23,7 @@ from configs.sections import PostgresSettings, RedisSettings, Settings
 # More patience than with other parts: a checkpoint on a slow disk keeps Postgres from answering for seconds.
 POSTGRES_SECONDS = 4.0
 REDIS_SECONDS = 3.0
+ROW_SECONDS = 1.0  # at least, from a Postgres that was found only after another one
 SILENCES = 3  # in a row
 PING_SECONDS = 2  # libpq's least; nothing else of this process goes on meanwhile
 # A broken connection, and what Redis' client raises over replies that are none of Redis.
@@ -88,6 +89,7 @@ def ask_postgres(conninfo: str, seconds: float) -> LivenessCheck:
     until = time.monotonic() + seconds
     try:
         with closing(psycopg.connect(conninfo, connect_timeout=max(2, int(seconds)))) as connection:
+            until = max(until, time.monotonic() + ROW_SECONDS)  # another server of the URL may have kept silent
             connection.pgconn.send_query(b"select 1")
             while connection.pgconn.is_busy():
                 if not select.select([connection.fileno()], [], [], max(0.0, until - time.monotonic()))[0]:

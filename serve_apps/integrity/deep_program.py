@@ -46,7 +46,7 @@ def running_servers(settings: Settings) -> Iterator[bool]:
 async def open_places(settings: Settings) -> AsyncIterator[ExaminedPlaces]:
     """By the settings of this machine."""
     application, owner = embedded.postgres_endpoints(settings)
-    database = Database(application, size=1, timeout=10)
+    database = Database(application, size=1, timeout=10, fence=embedded.timeline_fence(settings))
     await database.open()
     redis: Redis | None = None
     with suppress(Unavailable):  # told as a note: the cache is not looked at

@@ -1,25 +1,30 @@
 """Two real servers: a standby takes over, nothing that was answered is lost, and who was replaced is not written to."""
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from cluster.basics.errors import Conflict, Overloaded, Unavailable
 from cluster.console.findings import GREEN, RED, YELLOW, StatusColour
+from cluster.doctor_postgres import probe_postgres
 from cluster.doctor_replication import probe_replication
 from cluster.state.db.embedded import postgres_endpoints, timeline_fence
 from cluster.state.db.postgres import Database
-from cluster.state.db.primary import StaleServer, connect_fenced, refuse_replaced
+from cluster.state.db.primary import StaleServer, TimelineFence, connect_fenced, current_server, server_name
 from cluster.watch.asking import LivenessState
 from cluster.watch.servers import ask_postgres
 from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.postgres_pair import PostgresPair, postgres_pair
 
+LOOPBACK = "127.0.0.1"
 SOON = 5.0  # seconds after a standby has taken over; each pool looks every two
 
 
@@ -87,6 +92,14 @@ async def test_a_standby_that_is_promoted_has_all_that_was_answered(pair: Postgr
         writers = asyncio.create_task(go_on())
         await asyncio.sleep(0.5)
         assert doctors_word(configured)[0] is GREEN
+        owner_of_one = load_settings(
+            {
+                "AOS_STATE_DIR": str(configured.state_dir),
+                "DATABASE_URL": pair.url("aos_app"),
+                "DATABASE_ADMIN_URL": pair.primary.dsn,
+            }
+        )
+        assert f":{pair.standby.port} is a standby" in doctors_word(owner_of_one)[1]
         assert await asyncio.to_thread(pair.primary.kill) > 3
         before = len(answered)
         enough = before + 10
@@ -121,22 +134,24 @@ async def test_a_former_primary_that_comes_back_is_not_written_to(pair: Postgres
         await write(database, 3)
     fence = timeline_fence(configured)
     assert owner is not None and fence is not None
-    await refuse_replaced(owner, fence)
+    assert server_name(await current_server(owner, fence)).endswith(f":{pair.standby.port}")  # there it migrates
     with connect_fenced(application, fence) as connection:
         assert connection.execute("select count(*) from kept").fetchone() == (3,)
     pair.standby.kill()
     with pytest.raises(StaleServer):
         connect_fenced(application, fence)
     with pytest.raises(Conflict, match="timeline 1, and 2 was written to since"):
-        await refuse_replaced(owner, fence)
+        await current_server(owner, fence)
     pool = Database(application, size=1, timeout=2, fence=fence)
     opening = asyncio.create_task(pool.open())
     await asyncio.sleep(3)
-    assert not opening.done()
+    assert not opening.done() and "of timeline 1" in (fence.refusal or "")
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening
     await pool.close()
+    with pytest.raises(StaleServer, match="remove"):
+        list(probe_postgres(configured))
     assert pair.primary.rows("select n from kept") == [(1,)]
     pair.standby.start()
     assert pair.standby.rows("select n from kept order by n") == [(1,), (2,), (3,)]
@@ -155,3 +170,35 @@ async def test_a_server_that_takes_no_writes_any_more_is_left_by_name(app_dsn: s
             assert await tx.only("select pg_backend_pid() as pid") != former
     finally:
         await database.close()
+
+
+@pytest.mark.parametrize("says", ["42501", "XX000", "0A000", "P0001"])
+async def test_a_server_that_does_not_tell_its_timeline_is_used_all_the_same(
+    admin_dsn: str, says: str, tmp_path: Path
+) -> None:
+    """Each who runs Postgres for others has words of their own for it."""
+    async with await psycopg.AsyncConnection.connect(admin_dsn, autocommit=True) as owner:
+        await owner.execute("create schema managed")
+        await owner.execute(
+            "create function managed.pg_control_system() returns table (system_identifier bigint) language plpgsql as"
+            f" $$ begin raise 'not here' using errcode = '{says}'; end $$"
+        )
+    database = Database(
+        make_conninfo(admin_dsn, options="-c search_path=managed,pg_catalog,public"), fence=TimelineFence(tmp_path)
+    )
+    await database.open()
+    try:
+        async with database.transaction() as tx:
+            assert await tx.only("select 1 as one") is not None
+    finally:
+        await database.close()
+    assert not (tmp_path / "postgres-timelines").exists()
+
+
+def test_a_machine_that_is_silent_does_not_make_the_other_one_look_silent(app_dsn: str) -> None:
+    said = conninfo_to_dict(app_dsn)
+    with socket.create_server((LOOPBACK, 0)) as silent:  # nobody accepts, or says a word
+        port = silent.getsockname()[1]
+        several = make_conninfo(app_dsn, host=f"{LOOPBACK},{said['host']}", port=f"{port},{said.get('port', 5432)}")
+        asked = ask_postgres(several, 2)
+    assert asked.reply is LivenessState.ANSWERED, asked.why

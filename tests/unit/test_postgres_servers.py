@@ -8,7 +8,14 @@ from psycopg.conninfo import conninfo_to_dict
 from cluster.console.findings import GREEN, RED, YELLOW, StatusColour
 from cluster.doctor_replication import probe_replication, replication_finding
 from cluster.state.db import embedded
-from cluster.state.db.primary import StaleServer, TimelineFence, patient_conninfo, server_conninfos, server_name
+from cluster.state.db.primary import (
+    PATIENCE,
+    StaleServer,
+    TimelineFence,
+    patient_conninfo,
+    server_conninfos,
+    server_name,
+)
 from cluster.state.db.replication import Follower, ServerState
 from configs.settings import InvalidConfiguration, load_settings
 
@@ -44,6 +51,15 @@ def test_each_server_has_a_connection_string_of_its_own() -> None:
     assert all(conninfo_to_dict(one)["target_session_attrs"] == "read-write" for one in found)
     assert [server_name(one) for one in server_conninfos("host=one,two port=6432")] == ["one:6432", "two:6432"]
     assert [server_name(one) for one in server_conninfos("host=one dbname=aos")] == ["one:5432"]
+    unequal = "host=one,two,three port=1,2"
+    assert server_conninfos(unequal) == [unequal]  # who connects with it says what is wrong
+
+
+@pytest.mark.parametrize(
+    "given", ["postgresql://app:p?w@one/aos", "postgresql://app:a&b=c@one/aos", "host=one password=x://y dbname=aos"]
+)
+def test_no_password_is_taken_for_a_part_of_a_url(given: str) -> None:
+    assert conninfo_to_dict(patient_conninfo(given)) == PATIENCE | conninfo_to_dict(given)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +106,15 @@ def test_a_server_of_an_older_timeline_is_refused_by_every_process(tmp_path: Pat
         TimelineFence(tmp_path).compare("7713", 2)
     second.compare("9000", 1)  # another database cluster
     (tmp_path / "postgres-timelines" / "7713").unlink()  # somebody decided
+    first.compare("7713", 1)  # a process that was there before, too
     TimelineFence(tmp_path).compare("7713", 1)
+
+
+def test_whoever_was_admitted_last_is_asked_first(tmp_path: Path) -> None:
+    fence, servers = TimelineFence(tmp_path), server_conninfos(URL)
+    assert fence.in_order(servers) == servers
+    fence.prefer(servers[1])
+    assert fence.in_order(servers) == servers[::-1]
 
 
 def test_where_nothing_can_be_kept_this_process_knows_it_all_the_same(tmp_path: Path) -> None:

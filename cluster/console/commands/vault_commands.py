@@ -30,7 +30,9 @@ def rotate_vault(
 
     Example: aos vault rotate --dry-run
     """
-    from cluster.state.db.embedded import postgres_endpoints  # the commands that only talk HTTP need not load these
+    # The commands that only talk HTTP need not load these.
+    from cluster.state.db.embedded import postgres_endpoints, timeline_fence
+    from cluster.state.db.primary import current_server
     from cluster.state.rotation import rotate_keys
     from cluster.state.vault import Vault, key_file, vault_of
 
@@ -45,7 +47,8 @@ def rotate_vault(
         if not as_json:
             context.obj.aside(f"{table}: {done:,} of {total:,}")
 
-    found = asyncio.run(rotate_keys(admin, keys, file, report, dry_run=dry_run))
+    owner = asyncio.run(current_server(admin, timeline_fence(settings)))
+    found = asyncio.run(rotate_keys(owner, keys, file, report, dry_run=dry_run))
     told = ("total", "old", "resealed", "failed")
     body = {"dry_run": dry_run, **{key: {name: getattr(one, name) for name in told} for key, one in found.items()}}
     verb = "would be sealed" if dry_run else "sealed"

@@ -158,6 +158,8 @@ class Database:
             await self._pool.open(wait=True, timeout=30)
         except (PoolTimeout, psycopg.OperationalError) as error:
             await self._pool.close()
+            if self.fence is not None and self.fence.refusal is not None:
+                raise Unavailable(self.fence.refusal) from error
             raise Unavailable(f"Postgres does not answer: {error}", fix="Start it with `aos up`.") from error
 
     async def close(self) -> None:
@@ -227,6 +229,8 @@ class Database:
                     raise asyncio.CancelledError
                 yield connection
         except PoolTimeout as error:
+            if self.fence is not None and self.fence.refusal is not None:
+                raise Unavailable(self.fence.refusal) from error
             raise Overloaded("every database connection is busy") from error
         except psycopg.OperationalError as error:
             raise classify_postgres_error(error) from error

@@ -5,7 +5,8 @@ directory: a former primary that comes back, and knows nothing of its successor,
 """
 
 import asyncio
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,11 +32,13 @@ _IDENTITY = (
     "select system_identifier::text, case when pg_is_in_recovery() then 0"
     " else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end from pg_control_system()"
 )
-# Some who run Postgres for others do not tell: nothing can be compared there, and it is theirs to fence.
+# Some who run Postgres for others do not tell, each in words of their own: nothing can be compared there, and it is
+# theirs to fence. What is left is a server that went away.
 _UNTOLD = (
-    psycopg.errors.InsufficientPrivilege,
-    psycopg.errors.FeatureNotSupported,
-    psycopg.errors.UndefinedFunction,
+    psycopg.ProgrammingError,
+    psycopg.NotSupportedError,
+    psycopg.InternalError,
+    psycopg.DataError,
     psycopg.errors.ObjectNotInPrerequisiteState,
 )
 
@@ -52,17 +55,16 @@ def patient_conninfo(conninfo: str) -> str:
         return conninfo
     wanted = {**PATIENCE, **(WRITABLE if len(_split(said.get("host") or said.get("hostaddr"))) > 1 else {})}
     missing = {name: value for name, value in wanted.items() if name not in said}
-    if "://" not in conninfo:
-        return make_conninfo(conninfo, **missing)
-    words = "&".join(f"{name}={value}" for name, value in missing.items())
-    return f"{conninfo}{'&' if '?' in conninfo else '?'}{words}" if words else conninfo
+    return make_conninfo(conninfo, **missing)  # not by hand: a password may hold what ends one, or begins parameters
 
 
 def server_conninfos(conninfo: str) -> list[str]:
-    """A connection string for each server that this one names, in its order."""
+    """A connection string for each server that this one names, in its order; itself where the counts do not match."""
     said = conninfo_to_dict(conninfo)
     hosts, addresses, ports = (_split(said.get(name)) for name in ("host", "hostaddr", "port"))
     count = max(len(hosts), len(addresses), 1)
+    if any(len(found) not in (0, count) for found in (hosts, addresses)) or len(ports) not in (0, 1, count):
+        return [conninfo]  # who connects with it says so better
     parts = {"host": hosts, "hostaddr": addresses, "port": ports * count if len(ports) == 1 else ports}
     rest: dict[str, Any] = {name: value for name, value in said.items() if name not in parts}
     return [
@@ -82,12 +84,26 @@ def _split(value: Any) -> list[str]:
 
 
 class TimelineFence:
-    """The highest timeline of each database cluster that was connected to for writing, by any process of ours."""
+    """The highest timeline of each database cluster that was connected to for writing, by any process of ours.
+
+    Attributes:
+        refusal: why a server was refused, until one is admitted.
+    """
 
     def __init__(self, state_dir: Path) -> None:
         """Nothing is read yet; the folder is one that all machines of a cluster see."""
         self._folder = state_dir / "postgres-timelines"
-        self._known: dict[str, int] = {}
+        self._unkept: dict[str, int] = {}  # what could not be written down
+        self._last = ""
+        self.refusal: str | None = None
+
+    def in_order(self, conninfos: Iterable[str]) -> list[str]:
+        """Whoever was admitted last comes first: one that vanished would be waited for by each connection."""
+        return sorted(conninfos, key=lambda one: server_name(one) != self._last)
+
+    def prefer(self, conninfo: str) -> None:
+        """This server was admitted."""
+        self._last, self.refusal = server_name(conninfo), None
 
     async def admit(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """Remember this server's timeline. Raises StaleServer where a later one was written to."""
@@ -116,16 +132,16 @@ class TimelineFence:
         """As `admit`, of a database cluster's identifier and a server's timeline."""
         if not system.isdecimal():  # it names a file
             return
-        known = max(self._known.get(system, 0), self._read(system))
+        known = max(self._unkept.get(system, 0), self._read(system))
         if timeline < known:
-            raise StaleServer(
+            self.refusal = (
                 f"a Postgres that takes writes is of timeline {timeline}, and {known} was written to since: it was"
-                f" replaced. Make it a standby of its successor; were it really the one to use, remove"
-                f" {self._folder / system}"
+                f" replaced. Make it a standby of its successor; were it really the one to use (restored from before,"
+                f" perhaps), remove {self._folder / system}"
             )
-        if timeline > known:
-            self._keep(system, timeline)
-        self._known[system] = timeline
+            raise StaleServer(self.refusal)
+        if timeline > known and not self._keep(system, timeline):
+            self._unkept[system] = timeline
 
     def _read(self, system: str) -> int:
         try:
@@ -133,17 +149,21 @@ class TimelineFence:
         except (OSError, ValueError):  # nobody wrote it yet, or this machine does not see the folder
             return 0
 
-    def _keep(self, system: str, timeline: int) -> None:
+    def _keep(self, system: str, timeline: int) -> bool:
         path = self._folder / system
         try:
             make_private(self._folder)
             with file_lock(self._folder / "lock"):
                 if timeline > self._read(system):
                     fresh = path.with_suffix(".new")
-                    fresh.write_text(f"{timeline}\n", encoding="ascii")
+                    with fresh.open("w", encoding="ascii") as file:
+                        file.write(f"{timeline}\n")
+                        file.flush()
+                        os.fsync(file.fileno())
                     fresh.rename(path)
         except (OSError, Unavailable):  # a full disk, somebody else's folder: this process knows it all the same
-            return
+            return False
+        return True
 
 
 def fenced_connection(fence: TimelineFence | None) -> type[psycopg.AsyncConnection[Any]]:
@@ -156,7 +176,7 @@ def fenced_connection(fence: TimelineFence | None) -> type[psycopg.AsyncConnecti
         @classmethod
         async def connect(cls, conninfo: str = "", **rest: Any) -> Self:
             failures: list[psycopg.Error] = []
-            for one in server_conninfos(conninfo):
+            for one in held.in_order(server_conninfos(conninfo)):
                 try:
                     connection = await super().connect(one, **rest)
                 except psycopg.OperationalError as error:
@@ -171,6 +191,7 @@ def fenced_connection(fence: TimelineFence | None) -> type[psycopg.AsyncConnecti
                 except BaseException:
                     await connection.close()
                     raise
+                held.prefer(one)
                 return connection
             raise _one_of(failures)
 
@@ -182,7 +203,7 @@ def connect_fenced(conninfo: str, fence: TimelineFence | None, **rest: Any) -> p
     if fence is None:
         return psycopg.connect(conninfo, **rest)
     failures: list[psycopg.Error] = []
-    for one in server_conninfos(conninfo):
+    for one in fence.in_order(server_conninfos(conninfo)):
         try:
             connection = psycopg.connect(one, **rest)
         except psycopg.OperationalError as error:
@@ -194,6 +215,7 @@ def connect_fenced(conninfo: str, fence: TimelineFence | None, **rest: Any) -> p
             connection.close()
             failures.append(error)
             continue
+        fence.prefer(one)
         return connection
     raise _one_of(failures)
 
@@ -205,10 +227,23 @@ def _one_of(failures: list[psycopg.Error]) -> psycopg.Error:
     return (StaleServer if any(isinstance(one, StaleServer) for one in failures) else type(failures[-1]))(told)
 
 
-async def refuse_replaced(conninfo: str, fence: TimelineFence) -> None:
-    """Connect once as the pool would. Raises Conflict where who takes writes was replaced by another server."""
-    try:
-        connection = await fenced_connection(fence).connect(conninfo, autocommit=True)
-    except StaleServer as error:
-        raise Conflict(str(error), fix="Start its successor, or name that one in DATABASE_URL too.") from error
-    await connection.close()
+async def current_server(conninfo: str, fence: TimelineFence | None) -> str:
+    """The connection string of the one server among them that a pool would write to; as it is without a fence.
+
+    Raises Conflict where who takes writes was replaced by another server, Unavailable where nobody takes any.
+    """
+    if fence is None:
+        return conninfo
+    failures: list[psycopg.Error] = []
+    for one in fence.in_order(server_conninfos(conninfo)):
+        try:
+            connection = await fenced_connection(fence).connect(one, autocommit=True)
+        except psycopg.OperationalError as error:
+            failures.append(error)
+            continue
+        await connection.close()
+        return one
+    told = _one_of(failures)
+    if isinstance(told, StaleServer):
+        raise Conflict(str(told), fix="Start its successor, or name that one in DATABASE_ADMIN_URL too.") from told
+    raise Unavailable(f"Postgres does not answer: {told}", fix="Start it, or correct DATABASE_ADMIN_URL.") from told

@@ -17,7 +17,8 @@ _FOLLOWERS = (
     "select coalesce(state, ''), coalesce(sync_state, ''),"
     " coalesce(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), flush_lsn), 0)::bigint,"
     " coalesce(extract(epoch from flush_lag), 0)::float"
-    " from pg_stat_replication where state is distinct from 'backup' and application_name <> 'pg_receivewal'"
+    " from pg_stat_replication r where state is distinct from 'backup' and application_name <> 'pg_receivewal'"
+    " and not exists (select from pg_replication_slots s where s.active_pid = r.pid and s.slot_type = 'logical')"
     " order by sync_state desc nulls last"
 )
 

@@ -57,7 +57,7 @@ async def run_move(settings: Settings, request: MoveRequest, step: Callable[[str
     signer = ReceiptSigner.kept_in(settings.state_dir)
     verified = verify_export(request.folder, signer.public, request.trust_key)
     step("every file is as it was signed")
-    database = Database(application, size=2, timeout=30)
+    database = Database(application, size=2, timeout=30, fence=embedded.timeline_fence(settings))
     await database.open()
     try:
         room = DiskRoom(settings.state_dir / "blobs", settings.disk.free_bytes, settings.disk.free_percent)
@@ -90,7 +90,7 @@ async def _export(
     move = WorkspaceExport(application, scope, open_blobs(settings), signer, version("aos"), step=step)
     if request.dry_run:
         return {"dry_run": True, "folder": str(request.folder)} | await move.size()
-    database = Database(application, size=1, timeout=30)
+    database = Database(application, size=1, timeout=30, fence=embedded.timeline_fence(settings))
     await database.open()
     try:
         async with database.transaction(scope) as tx:  # before it: one that is cut off has taken something, too

@@ -19,7 +19,8 @@ from pipelines.documents.repair.storage_repair import RepairReport, limit_of, pl
 async def run_repair(hours: float, *, apply: bool) -> RepairReport:
     """By the settings of this machine. Raises Unavailable: Postgres, which knows what is somebody's, is away."""
     configured, now = load_where_possible(), datetime.now(UTC)  # of this run alone: no worker reads them
-    database = Database(embedded.postgres_endpoints(configured)[0], size=1, timeout=10)
+    application, fence = embedded.postgres_endpoints(configured)[0], embedded.timeline_fence(configured)
+    database = Database(application, size=1, timeout=10, fence=fence)
     await database.open()
     try:
         with httpx.Client() as client:
