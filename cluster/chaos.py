@@ -227,7 +227,7 @@ def health_of(settings: Settings, api: ApiClient) -> Callable[[str | None], str]
 
     def search(workspace: str) -> str:
         headers = {"Authorization": f"Bearer {api.bearer() or ''}", "X-Workspace": workspace}
-        body = {"query": "harbour bridge", "strategy": "vector", "rerank": False, "cache": False}
+        body = {"query": "harbour bridge", "strategy": "vector", "rerank": False, "enhance": False, "cache": False}
         reply = httpx.post(f"{api.url}/api/documents/search", json=body, headers=headers, timeout=ASK_SECONDS)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             api.renewed()
