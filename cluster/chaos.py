@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -85,9 +84,10 @@ def chaos(
 
     It hits only what this state directory's supervisor started; run it where `aos up` ran, as somebody who may make
     workspaces. A folder is read twice, into workspaces that are deleted afterwards: calmly, then under faults, with
-    chats in your own workspace beside it. Proved is: the job ends as the calm one, every page and chunk is there once
-    with the same text (one hash over all), every chat is answered, every approved call was executed once, and after
-    each fault `aos doctor` finds all well in time. Whoever uses the instance notices it. Ctrl-C undoes what would stay.
+    chats beside it, which stay in your own workspace. Proved is: the job ends as the calm one, every page and chunk is
+    there once with the same text (one hash over all), every chat is answered, every approved call was executed once,
+    and after each fault supervisor, servers, Ray, Serve and gateway are well in time. Whoever uses the instance notices
+    it. Ctrl-C undoes what would stay.
     The last report is chaos/report.json in the state directory. Exit 0 proved, 1 it differs, 2 usage, 130 broken off.
 
     Example: aos chaos --dry-run --faults 10 --seed 7
@@ -105,7 +105,7 @@ def chaos(
 def _plan_and_run(session: CommandSession, options: ChaosOptions, chats: "ChatChoice") -> None:
     from cluster.faults.campaign import CampaignChoices
     from cluster.faults.chaos_view import plan_body, plan_view
-    from cluster.faults.generated_pages import generate_pages
+    from cluster.faults.generated_pages import forget_pages, generate_pages
     from cluster.faults.targets import left_out, require_own_instance, scannable_folder
     from cluster.state.settings.settings_rows import load_where_possible
 
@@ -123,21 +123,21 @@ def _plan_and_run(session: CommandSession, options: ChaosOptions, chats: "ChatCh
         return
     place = scannable_folder(settings, options.folder, options.generate_in, f"pages-{options.pages}-{seed}")
     _require_consent(session, settings, len(planned), yes=options.yes)
-    choices = CampaignChoices(
-        place,
-        None if options.folder else generate_pages(place, options.pages, seed),
-        planned,
-        chats,
-        f"{seed}-{time.time_ns() // 10**9}",
-        every=options.every,
-        within=options.within,
-        keep=options.keep,
-    )
     try:
+        choices = CampaignChoices(
+            place,
+            None if options.folder else generate_pages(place, options.pages, seed),
+            planned,
+            chats,
+            f"{seed}-{time.time_ns() // 10**9}",
+            every=options.every,
+            within=options.within,
+            keep=options.keep,
+        )
         code = _run_campaign(session, settings, choices, impossible, seed, as_json=options.as_json)
     finally:
         if not options.folder and not options.keep:
-            shutil.rmtree(place, ignore_errors=True)
+            forget_pages(place)
     raise typer.Exit(code)
 
 
@@ -227,7 +227,7 @@ def health_of(settings: Settings, api: ApiClient) -> Callable[[str | None], str]
 
     def search(workspace: str) -> str:
         headers = {"Authorization": f"Bearer {api.bearer() or ''}", "X-Workspace": workspace}
-        body = {"query": "harbour bridge", "strategy": "vector", "rerank": False, "cache": False}
+        body = {"query": "harbour bridge", "strategy": "vector", "rerank": False, "enhance": False, "cache": False}
         reply = httpx.post(f"{api.url}/api/documents/search", json=body, headers=headers, timeout=ASK_SECONDS)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             api.renewed()

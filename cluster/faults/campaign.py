@@ -12,7 +12,7 @@ from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import JSON
 from cluster.console.printing import wait_lines
 from cluster.faults.chats import ApiCaller, ChatChoice, ChatsBeside
-from cluster.faults.harm import FaultDoer, identities, is_replaced
+from cluster.faults.harm import LATE_WRITERS, FaultDoer, identities, is_replaced
 from cluster.faults.kinds import FaultAction
 from cluster.faults.plan import PlannedFault
 from cluster.faults.verdict import Evidence, FaultOutcome, JobOutcome
@@ -75,7 +75,8 @@ class FaultCampaign:
 
     def run(self, choices: CampaignChoices) -> Evidence:
         """The whole of it. Raises Unavailable where it cannot even begin, or the API does not come back."""
-        self.evidence = Evidence(choices.planned, choices.within, generated=choices.generated)
+        approves = choices.chats is not None and choices.chats.approve is not None
+        self.evidence = Evidence(choices.planned, choices.within, generated=choices.generated, approves=approves)
         if sick := self._health(None):
             raise Unavailable(f"not everything is well before the first fault: {sick}", fix="See `aos doctor`.")
         try:
@@ -131,7 +132,7 @@ class FaultCampaign:
             time.sleep(LOOK_SECONDS)
 
     def _do(self, fault: PlannedFault, done: int, within: float) -> FaultOutcome:
-        """Do it, and measure until all is well; twice the time at most, then the next one would hit a sick product."""
+        """Do it, and measure until all is well, for minutes if need be: the next one would hit a sick product."""
         name = fault.kind.name
         try:
             victims = self._doer.victims(fault)
@@ -139,6 +140,7 @@ class FaultCampaign:
             hit = ", ".join(str(process.pid) for process in victims[:3]) or fault.kind.what
             since = self._doer.do(fault, victims)
         except Unavailable as error:
+            self._doer.undo()
             self._report(f"{fault.number}. {name}: not done: {error}")
             return FaultOutcome(fault.number, name, "", done, None, str(error))
         well, why = self._wait_until_well(fault, former, max(2 * within, AWAY_SECONDS))
@@ -150,17 +152,23 @@ class FaultCampaign:
     def _wait_until_well(
         self, fault: PlannedFault, former: set[tuple[int, float]], seconds: float
     ) -> tuple[float | None, str]:
-        """The moment from which on all stayed well; None in so many seconds, and what was not well at last."""
-        woken, began, well, why = fault.kind.action is not FaultAction.STOP, time.monotonic(), None, ""
-        while (now := time.monotonic()) - began < seconds:
-            if not woken and now - began > self._doer.stop_limit():
-                self._doer.undo()
-                woken = True
+        """The moment from which on all stayed well; None in so many seconds, and what was not well at last.
+
+        Whoever is well only because a stopped process was woken has not come back by itself.
+        """
+        part, began, why, late = fault.kind.part, time.monotonic(), "", ""
+        well: float | None = None
+        asleep = fault.kind.action is FaultAction.STOP
+        while time.monotonic() - began < seconds:
             replaced = is_replaced(self._state, fault, former)
+            if asleep and time.monotonic() - began > self._doer.stop_limit(part):
+                late = "" if replaced or part in LATE_WRITERS else "it went on only because it was woken"
+                self._doer.undo()
+                asleep = False
             why = self._health(next(iter(self._workspaces), None)) if replaced else "it is not replaced"
-            well = (well or now) if not why else None
+            well = (well or time.monotonic()) if not why else None
             if well is not None and time.monotonic() - well >= STEADY_SECONDS:
-                return well, ""
+                return (None, late) if late else (well, "")
             time.sleep(LOOK_SECONDS)
         return None, why or "it did not stay well"
 

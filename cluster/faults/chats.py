@@ -76,11 +76,12 @@ class ChatsBeside:
     sleep: Callable[[float], None] = time.sleep
 
     def chat_on(self) -> None:
-        """For a thread."""
+        """For a thread. A chat stands here as open from its beginning, whatever ends the thread."""
         number = 0
         while not self.over.is_set():
             number += 1
-            self.outcomes.append(self.chat_once(number))
+            self.outcomes.append(ChatOutcome(number))
+            self.outcomes[-1] = self.chat_once(number)
             self.over.wait(self.choice.every)
 
     def chat_once(self, number: int) -> ChatOutcome:

@@ -11,7 +11,7 @@ import redis
 
 from cluster.basics.disk import usage_of
 from cluster.basics.errors import Unavailable
-from cluster.faults.harm_record import HarmRecord
+from cluster.faults.harm_record import HarmRecord, identity
 from cluster.faults.kinds import REPLICAS, FaultAction
 from cluster.faults.plan import PlannedFault
 from cluster.faults.targets import SERVERS, find_processes
@@ -23,12 +23,14 @@ SLOW_SECONDS, STOPPED, RUNNING = 10.0, 0.2, 0.1  # of slowness, and of each stop
 FULL_SECONDS = 8.0
 LEFT_FREE = 24 * 2**20  # bytes of a disk that is filled: more than a segment of Postgres' log
 LONGEST_STOP = 45.0  # seconds: longer than any limit in which a part is asked whether it lives
+LATE_WRITERS = frozenset({"worker"})
+"""Parts that go on after a stop, so that what they write then is seen to be refused; others have to be replaced."""
 PRESENT_SECONDS = 45.0  # so long a part is waited for: readers come and go with the work
 SQL = load_queries(Path(__file__).with_name("connections.sql"))
 
 
 class NothingToHit(Unavailable):
-    """No process of this part came up in time."""
+    """No process of this part came up in time, it had no connections, or its disk was full already."""
 
 
 class FaultDoer:
@@ -40,9 +42,10 @@ class FaultDoer:
         record: HarmRecord,
         sleep: Callable[[float], None] = time.sleep,
         slow_seconds: float = SLOW_SECONDS,
+        longest_stop: float = LONGEST_STOP,
     ) -> None:
         """Nothing is done yet."""
-        self._slow_seconds = slow_seconds
+        self._slow_seconds, self._longest_stop = slow_seconds, longest_stop
         self._settings, self._state = settings, settings.state_dir
         self._record, self._sleep = record, sleep
 
@@ -66,6 +69,7 @@ class FaultDoer:
         """Do it; the moment (of the monotonic clock) from which on the product is to come back by itself.
 
         Of a stop that is its beginning: the product has to notice it. A fault that lasts is over by then.
+        Raises NothingToHit where nothing was harmed.
         """
         match fault.kind.action:
             case FaultAction.KILL:
@@ -77,16 +81,20 @@ class FaultDoer:
             case FaultAction.SLOW:
                 self._slow(fault.kind.part, victims)
             case FaultAction.CUT:
-                cut_postgres(self._settings) if fault.kind.part == "postgres" else cut_valkey(self._settings)
+                cut = cut_postgres if fault.kind.part == "postgres" else cut_valkey
+                if not cut(self._settings):
+                    raise NothingToHit(f"no connection to {fault.kind.part} was open")
             case FaultAction.FILL:
-                self._record.fill(usage_of(self._state).free, LEFT_FREE)
+                if not self._record.fill(usage_of(self._state).free, LEFT_FREE):
+                    raise NothingToHit("the disk was full already")
                 self._sleep(FULL_SECONDS)
                 self._record.empty()
         return time.monotonic()
 
-    def stop_limit(self) -> float:
-        """Seconds after which one that is still stopped goes on, so that its late writes are seen to be refused."""
-        return min(LONGEST_STOP, self._settings.worker.lease_seconds * 1.3)
+    def stop_limit(self, part: str) -> float:
+        """Seconds after which one that is still stopped goes on: a worker just past its lease, for its late writes."""
+        lease = self._settings.worker.lease_seconds * 1.3 if part in LATE_WRITERS else self._longest_stop
+        return min(self._longest_stop, lease)
 
     def undo(self) -> None:
         """Whatever still stands or is full goes on."""
@@ -133,11 +141,11 @@ def is_replaced(state_dir: Path, fault: PlannedFault, former: set[tuple[int, flo
 
 
 def identities(processes: list[psutil.Process]) -> set[tuple[int, float]]:
-    """Number and beginning of each that still runs: a number alone may come again."""
+    """Of each that still runs."""
     found = set()
     for process in processes:
         with suppress(psutil.NoSuchProcess):
-            found.add((process.pid, process.create_time()))
+            found.add(identity(process.pid))
     return found
 
 

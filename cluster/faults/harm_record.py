@@ -17,12 +17,19 @@ from cluster.basics.errors import Conflict
 from cluster.state.db.daemon import make_private
 
 PIECE = 64 * 2**20  # bytes
-SAME_SECONDS = 0.5  # two readings of when a process began differ by less
 
 
 def chaos_folder(state_dir: Path) -> Path:
     """The folder of the record, the filler, generated pages and the last report."""
     return state_dir / "chaos"
+
+
+def identity(pid: int) -> tuple[int, float]:
+    """Number of a process, and when it began in seconds since the machine's start: the number alone may come again.
+
+    A clock that is set meanwhile changes nothing of it. Raises psutil.NoSuchProcess.
+    """
+    return pid, round(psutil.Process(pid).create_time() - psutil.boot_time(), 2)
 
 
 class HarmRecord:
@@ -40,7 +47,7 @@ class HarmRecord:
         targets = list(processes)
         for process in targets:
             with suppress(psutil.NoSuchProcess):
-                known.add((process.pid, process.create_time()))
+                known.add(identity(process.pid))
         self._write(known)
         for process in targets:
             with suppress(psutil.NoSuchProcess):
@@ -52,7 +59,7 @@ class HarmRecord:
         for pid, began in self._read():
             with suppress(psutil.NoSuchProcess):
                 process = psutil.Process(pid)
-                if abs(process.create_time() - began) > SAME_SECONDS:
+                if identity(pid) != (pid, began):
                     continue  # the number belongs to another one now
                 if process.status() == psutil.STATUS_STOPPED:
                     woken.append(f"process {pid} ({process.name()}) was stopped: it goes on")
@@ -122,16 +129,23 @@ def only_campaign(state_dir: Path) -> Iterator[HarmRecord]:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM ends it as Ctrl-C does, with everything undone."""
+    """SIGTERM ends it as Ctrl-C does, and so does a terminal that goes away: with everything undone.
+
+    One that was begun to outlive its terminal (`nohup`) still does.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    former = signal.signal(signal.SIGTERM, interrupt)
+    former = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    former = {number: handler for number, handler in former.items() if handler is not signal.SIG_IGN}
+    for number in former:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, former)
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def undo_leftovers(state_dir: Path) -> list[str] | None:

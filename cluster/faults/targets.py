@@ -27,6 +27,8 @@ SERVERS = {"postgres": "postgres", "valkey": "redis"}
 SHARED_DISK = "the disk of the state directory holds other things, too: filling it would harm them"
 NO_RESTART = "nothing would begin the supervisor anew: it runs in the foreground"
 NO_EXECUTOR = "agents run in the gateway (agents.placement: inproc)"
+MOUNTS = Path("/proc/self/mountinfo")
+WHOLE_DISKS = frozenset({"ext2", "ext3", "ext4", "xfs", "tmpfs"})  # file systems whose room is theirs alone
 # Harm of the kinds that people may expect, and for which there is no way without root.
 NEVER = {"cut-proxy": "only root may cut HAProxy from replicas: Postgres and Valkey are cut"}
 
@@ -85,13 +87,31 @@ def left_out(settings: Settings, kinds: Sequence[FaultKind]) -> Mapping[str, str
 
 def has_own_disk(state_dir: Path) -> bool:
     """True where the state directory is a file system of its own, or all that one holds."""
-    place = state_dir.resolve()
-    if place.is_mount():
-        return place != Path("/")
+    place, mounts = state_dir.resolve(), MOUNTS.read_text(encoding="utf-8", errors="replace")
+    if is_whole_disk(place, mounts):
+        return True
     above = place.parent
-    if not above.is_mount() or above == Path("/"):
+    return is_whole_disk(above, mounts) and {one.name for one in above.iterdir()} <= {place.name, "lost+found"}
+
+
+def is_whole_disk(place: Path, mounts: str) -> bool:
+    """True where a file system is mounted at this place and at no other one, all of it.
+
+    A container's volume is a folder of the machine's disk; Btrfs, ZFS and shares give several mounts out of one store.
+
+    `mounts`: what /proc/self/mountinfo says (proc(5)).
+    """
+    found = []
+    for line in mounts.splitlines():
+        left, _, right = line.partition(" - ")
+        fields = left.split()
+        if len(fields) > 4 and right:
+            found.append((fields[2], fields[3], fields[4], right.split()[0]))
+    here = [one for one in found if one[2] == str(place)][-1:]  # the later covers the earlier
+    if not here or place == Path("/"):
         return False
-    return {one.name for one in above.iterdir()} <= {place.name, "lost+found"}
+    ((device, root, _, kind),) = here
+    return root == "/" and kind in WHOLE_DISKS and [one[0] for one in found].count(device) == 1
 
 
 def scannable_folder(settings: Settings, folder: Path | None, generate_in: Path | None, name: str) -> Path:

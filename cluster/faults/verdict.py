@@ -51,6 +51,7 @@ class Evidence:
     faulted: tuple[JobOutcome, WorkspaceResult] | None = None
     chats: Sequence[ChatOutcome] = ()
     generated: int | None = None  # pages, where we made them ourselves
+    approves: bool = False  # whether calls of some tools were to be approved: then there have to be some
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class ProofLine:
 
 def prove(evidence: Evidence) -> list[ProofLine]:
     """Every line; what was not measured does not hold."""
-    return [*_of_faults(evidence), *_of_job(evidence), *_of_chats(evidence.chats)]
+    return [*_of_faults(evidence), *_of_job(evidence), *_of_chats(evidence.chats, approves=evidence.approves)]
 
 
 def is_proved(lines: Sequence[ProofLine]) -> bool:
@@ -122,16 +123,19 @@ def _of_job(evidence: Evidence) -> list[ProofLine]:
     ]
 
 
-def _of_chats(chats: Sequence[ChatOutcome]) -> list[ProofLine]:
-    """An approval is executed once where each that was given has one execution in its run's journal."""
+def _of_chats(chats: Sequence[ChatOutcome], *, approves: bool) -> list[ProofLine]:
+    """An approval is executed once where each that was given has one execution in its run's journal.
+
+    Where approvals were wanted and none was given, nothing is proved of them.
+    """
     completed = sum(one.state == "completed" for one in chats)
     approved, doubts = sum(one.approved for one in chats), sum(one.doubts for one in chats)
     once = sum(one.executions == one.approved for one in chats if one.approved)
     given = sum(bool(one.approved) for one in chats)
     lines = [ProofLine("chats answered", completed, len(chats), completed == len(chats) > 0)]
-    if approved or doubts:
+    if approves or approved or doubts:
         lines += [
-            ProofLine("chats whose approvals were executed exactly once", once, given, once == given),
+            ProofLine("chats whose approvals were executed exactly once", once, given, once == given > 0),
             ProofLine("approved actions in doubt", doubts, 0, doubts == 0),
         ]
     return lines

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +20,10 @@ from cluster.faults.harm import FaultDoer
 from cluster.faults.harm_record import only_campaign
 from cluster.faults.kinds import choose_kinds
 from cluster.faults.plan import plan_faults
-from cluster.faults.verdict import prove
+from cluster.faults.verdict import FaultOutcome, prove
 from configs.settings import load_settings
 from tests.fakes.ledger import new_workspace
+from tests.fakes.replica import replica
 
 PAGES = 10
 
@@ -137,8 +139,52 @@ async def test_a_campaign_that_breaks_off_leaves_nothing_stopped_and_no_workspac
         campaign = FaultCampaign(
             api, lambda: admin_dsn, FaultDoer(settings, record), tmp_path, broken, lambda line: None
         )
-        with pytest.raises(KeyboardInterrupt):
+        with psycopg.connect(app_dsn), pytest.raises(KeyboardInterrupt):
             campaign.run(choices)
         assert sleeper.status() != psutil.STATUS_STOPPED
     assert api.deleted == list(api.workspaces) and campaign.evidence.reference is not None
     assert (api.cancelled, api.refused) == ([api.workspaces[1]], 1), "the job that still ran was cancelled before"
+
+
+@pytest.mark.parametrize("kind", ["stop-gateway", "stop-worker"])
+async def test_a_replica_that_is_well_only_because_it_was_woken_is_not_back_by_itself(
+    kind: str, api: JobApi, app_dsn: str, admin_dsn: str, tmp_path: Path
+) -> None:
+    """But for a worker: it is woken on purpose, so that it writes too late."""
+    environment = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "AOS_WORKER_LEASE_SECONDS": "1"}
+    settings, part = load_settings(environment), kind.removeprefix("stop-")
+    choices = CampaignChoices(tmp_path, PAGES, plan_faults(7, 1, choose_kinds([kind])), None, "7", every=0)
+
+    def campaign() -> FaultOutcome:
+        with replica(tmp_path, f"ray::ServeReplica:{part}:Part"), only_campaign(tmp_path) as record:
+            doer = FaultDoer(settings, record, longest_stop=2)
+            made = FaultCampaign(api, lambda: admin_dsn, doer, tmp_path, lambda workspace: "", lambda line: None)
+            (fault,) = made.run(choices).faults
+            return fault
+
+    fault = await asyncio.to_thread(campaign)
+    if kind == "stop-worker":
+        assert fault.back is not None and 1.3 <= fault.back < 20 and not fault.why
+    else:
+        assert fault.back is None and "woken" in fault.why
+
+
+async def test_all_is_well_when_a_look_has_ended_and_not_when_it_began(
+    api: JobApi, app_dsn: str, admin_dsn: str, tmp_path: Path
+) -> None:
+    def slow(workspace: str | None) -> str:
+        time.sleep(1 if workspace else 0)
+        return ""
+
+    settings = load_settings({"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "DATABASE_ADMIN_URL": admin_dsn})
+    choices = CampaignChoices(tmp_path, PAGES, plan_faults(7, 1, choose_kinds(["cut-postgres"])), None, "7", every=0)
+
+    def campaign() -> FaultOutcome:
+        with psycopg.connect(app_dsn), only_campaign(tmp_path) as record:
+            doer = FaultDoer(settings, record)
+            made = FaultCampaign(api, lambda: admin_dsn, doer, tmp_path, slow, lambda line: None)
+            (fault,) = made.run(choices).faults
+            return fault
+
+    fault = await asyncio.to_thread(campaign)
+    assert fault.back is not None and fault.back >= 1

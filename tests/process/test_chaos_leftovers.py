@@ -1,5 +1,6 @@
 """Harm that a killed `aos chaos` left is undone by the next one, or by the doctor: nothing stays stopped or full."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -14,7 +15,14 @@ import pytest
 from cluster import doctor
 from cluster.basics.errors import Conflict
 from cluster.console.findings import StatusColour
-from cluster.faults.harm_record import HarmRecord, chaos_folder, only_campaign, undo_leftovers
+from cluster.faults.harm_record import (
+    HarmRecord,
+    chaos_folder,
+    identity,
+    only_campaign,
+    terminated_as_interrupted,
+    undo_leftovers,
+)
 from configs.settings import load_settings
 
 MIB = 2**20
@@ -88,7 +96,7 @@ def test_the_next_chaos_undoes_it_before_it_begins_and_two_at_once_are_refused(t
             assert reaches(victim, stopped=False) and not (chaos_folder(tmp_path) / "filler").exists()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_whoever_is_interrupted_or_terminated_undoes_it_before_the_end(how: signal.Signals, tmp_path: Path) -> None:
     with sleeper() as victim, harmed(tmp_path, victim) as doer:
         doer.send_signal(how)
@@ -102,8 +110,28 @@ def test_a_number_that_belongs_to_another_process_now_is_left_alone(tmp_path: Pa
         other.send_signal(signal.SIGSTOP)
         assert reaches(other, stopped=True)
         chaos_folder(tmp_path).mkdir()
-        (chaos_folder(tmp_path) / "stopped.json").write_text(f"[[{other.pid}, {other.create_time() - 60}]]")
+        (chaos_folder(tmp_path) / "stopped.json").write_text(f"[[{other.pid}, {identity(other.pid)[1] - 60}]]")
         assert HarmRecord(tmp_path).wake() == [] and other.status() == psutil.STATUS_STOPPED
+
+
+def test_a_beginning_is_told_in_seconds_of_the_machine_so_that_a_clock_may_be_set_meanwhile(tmp_path: Path) -> None:
+    with sleeper() as victim, only_campaign(tmp_path) as record:
+        uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
+        record.stop([victim])
+        ((pid, began),) = json.loads((chaos_folder(tmp_path) / "stopped.json").read_text())
+        assert pid == victim.pid and uptime - 60 < began <= uptime + 2
+        assert reaches(victim, stopped=True)
+        assert len(record.wake()) == 1 and reaches(victim, stopped=False)
+
+
+def test_what_was_begun_to_outlive_its_terminal_still_does() -> None:
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with terminated_as_interrupted():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, former)
 
 
 def test_where_there_was_never_one_nothing_is_made_and_nothing_said(tmp_path: Path) -> None:

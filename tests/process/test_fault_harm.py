@@ -1,41 +1,20 @@
 """Faults done to processes that look like a replica of one state directory: they alone are hit, and nothing stays."""
 
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 import redis
 
-from cluster import connect
-from cluster.faults.harm import FaultDoer, cut_valkey, identities, is_replaced, is_stopped
+from cluster.faults.harm import FaultDoer, NothingToHit, cut_valkey, identities, is_replaced, is_stopped
 from cluster.faults.harm_record import only_campaign
 from cluster.faults.kinds import choose_kinds
 from cluster.faults.plan import PlannedFault
 from cluster.faults.targets import find_processes
 from configs.settings import load_settings
+from tests.fakes.replica import replica
 from tests.fakes.valkey import valkey
-
-REPLICA = "import sys, time; held = open(sys.argv[1], 'w'); print('up', flush=True); time.sleep(600)"
-
-
-@contextmanager
-def replica(state: Path, title: str = "ray::ServeReplica:gateway:Gateway") -> Iterator[psutil.Process]:
-    """A process by Ray's title, with a log in Ray's folder of this state directory."""
-    place = connect.ray_folder(state)
-    place.mkdir(parents=True, exist_ok=True)
-    words = [title, "-c", REPLICA, str(place / f"{time.monotonic_ns()}.log")]
-    started = subprocess.Popen(words, executable=sys.executable, stdout=subprocess.PIPE)
-    try:
-        assert started.stdout is not None and started.stdout.readline() == b"up\n"
-        yield psutil.Process(started.pid)
-    finally:
-        started.kill()
-        started.wait()
 
 
 def planned(name: str, pick: float = 0.0) -> PlannedFault:
@@ -104,3 +83,10 @@ def test_every_connection_to_valkey_is_cut(tmp_path: Path) -> None:
         with pytest.raises(redis.ConnectionError):
             connection.send_command("PING")
             connection.read_response()
+
+
+def test_a_cut_that_found_no_connection_was_not_done(tmp_path: Path) -> None:
+    with valkey(tmp_path) as server, only_campaign(tmp_path / "state") as record:
+        doer = FaultDoer(load_settings({"REDIS_URL": server.url}), record)
+        with pytest.raises(NothingToHit, match="no connection to valkey"):
+            doer.do(planned("cut-valkey"), [])

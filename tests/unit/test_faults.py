@@ -9,12 +9,14 @@ import pytest
 
 from cluster.basics.errors import Conflict, Invalid
 from cluster.faults.chats import ChatChoice, ChatOutcome, ChatsBeside
+from cluster.faults.generated_pages import forget_pages, generate_pages
 from cluster.faults.kinds import BY_NAME, KINDS, FaultAction, choose_kinds
 from cluster.faults.plan import plan_faults
 from cluster.faults.targets import (
     NO_EXECUTOR,
     SHARED_DISK,
     has_own_disk,
+    is_whole_disk,
     left_out,
     require_own_instance,
     scannable_folder,
@@ -76,6 +78,46 @@ def test_what_cannot_be_done_here_is_left_out_with_the_reason(tmp_path: Path) ->
     assert "cut-proxy" in found and not has_own_disk(tmp_path) and not has_own_disk(Path("/"))
 
 
+MOUNT = "{number} 27 {device} {root} {place} rw,relatime shared:1 - {kind} /dev/sdb rw"
+
+
+def mount(place: str, root: str = "/", kind: str = "ext4", device: str = "8:16") -> str:
+    return MOUNT.format(number=40, device=device, root=root, place=place, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("mounts", "is_whole"),
+    [
+        ([mount("/srv/aos")], True),
+        ([mount("/", device="8:1"), mount("/srv/aos", kind="xfs")], True),
+        ([mount("/srv/aos", device="8:1", root="/var/lib/docker/volumes/aos/_data")], False),  # a container's
+        ([mount("/srv/aos", kind="btrfs", root="/@aos")], False),
+        ([mount("/srv/aos", kind="nfs4")], False),
+        ([mount("/srv/aos"), mount("/home")], False),  # one disk at two places
+        ([mount("/srv/aos"), mount("/srv/aos", device="0:9", kind="zfs")], False),  # the later covers the earlier
+        ([mount("/srv")], False),
+        ([], False),
+    ],
+)
+def test_only_a_disk_that_is_mounted_here_alone_and_wholly_may_be_filled(mounts: list[str], is_whole: bool) -> None:
+    assert is_whole_disk(Path("/srv/aos"), "\n".join(mounts)) is is_whole
+    assert not is_whole_disk(Path("/"), mount("/"))
+
+
+def test_of_a_folder_that_held_something_else_only_the_generated_pages_go(tmp_path: Path) -> None:
+    place = tmp_path / "pages"
+    assert generate_pages(place, 5, 7) == 5 and len(list(place.iterdir())) == 2
+    letters = [place / name for name in ("letter.pdf", "chaos-theory.pdf")]
+    for letter in letters:
+        letter.write_bytes(b"somebody's")
+    forget_pages(place)
+    assert sorted(place.iterdir()) == sorted(letters)
+    for letter in letters:
+        letter.unlink()
+    forget_pages(place)
+    assert not place.exists()
+
+
 def test_a_folder_that_the_server_may_not_read_is_refused_before_any_harm(tmp_path: Path) -> None:
     base = tmp_path / "scans"
     settings = load_settings({"AOS_STATE_DIR": str(tmp_path / "state"), "NFS_BASE_PATH": str(base)})
@@ -117,6 +159,7 @@ def test_a_campaign_without_a_difference_is_proved() -> None:
             {"chats": (ChatOutcome(1, "completed", approved=1, executions=0),)},
             "chats whose approvals were executed exactly once",
         ),
+        ({"approves": True}, "chats whose approvals were executed exactly once"),  # none was given
         ({"chats": (ChatOutcome(1, "completed", approved=1, executions=1, doubts=1),)}, "approved actions in doubt"),
     ],
 )
@@ -165,3 +208,14 @@ def test_a_call_in_doubt_is_left_to_a_person_and_ends_the_chat() -> None:
 
 def test_a_call_that_was_executed_twice_is_counted_twice() -> None:
     assert chat(ChatApi(executions=2)).executions == 2
+
+
+def test_a_chat_that_ends_by_an_error_of_its_own_counts_as_unanswered() -> None:
+    class Broken(ChatApi):
+        def request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+            raise KeyError(path)
+
+    chats = ChatsBeside(Broken(), ChatChoice("Hello"), "7")
+    with pytest.raises(KeyError):
+        chats.chat_on()
+    assert chats.outcomes == [ChatOutcome(1)] and "chats answered" in broken_lines(chats=tuple(chats.outcomes))
