@@ -101,7 +101,7 @@ def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
     else:
         yield ray.get("/api/v0/nodes", _nodes_finding)
     if "Authorization" in ray.headers:
-        open_door = _status_of(f"{ray.url}/api/jobs/", 5) == 200
+        open_door = _status_of(f"{ray.url}{deploy.APPLICATIONS}", 5) == 200  # every dashboard has it
         colour = RED if open_door else GREEN
         fix = "Start Ray with RAY_AUTH_MODE=token." if open_door else ""
         yield HealthFinding(

@@ -85,6 +85,28 @@ async def test_where_nothing_is_told_it_says_so_and_is_looked_for(ledger: Bench,
         assert await seconds_of(bell.wait(SMALL, bell.count(SMALL), poll=0.05, sweep=LONG)) < 10
 
 
+async def test_proofs_of_other_workers_are_not_kept(ledger: Bench, scope: Scope, app_dsn: str) -> None:
+    """Each is another word: whoever counted them would grow for as long as it runs."""
+    async with listening(ledger, app_dsn) as bell:
+        await until(lambda: bell.hears)
+        before = bell.count(SMALL)
+        async with ledger.database.transaction() as tx:
+            await tx.all("select pg_notify('aos_work', 'probe:of-another')")
+        await enqueue(ledger, scope)  # told after it
+        await until(lambda: bell.count(SMALL) > before)
+        assert bell.count("probe:of-another") == bell.count("what nobody told")
+
+
+async def test_whatever_keeps_it_from_listening_ends_no_worker(ledger: Bench, scope: Scope) -> None:
+    bell = WorkBell(ledger.database, "this_is_no_option=1")
+    task = asyncio.create_task(bell.listen())
+    await asyncio.sleep(0.3)
+    assert not task.done() and not bell.hears
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
 async def test_a_connection_that_is_cut_is_made_anew(ledger: Bench, scope: Scope, app_dsn: str, admin_dsn: str) -> None:
     """Whoever waits meanwhile looks; afterwards it is told again."""
     async with listening(ledger, app_dsn) as bell:

@@ -6,7 +6,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,26 @@ def test_a_sandbox_that_hangs_or_babbles_is_red(tmp_path: Path, program: str, sa
     settings, seconds = load_settings({"AOS_STATE_DIR": str(tmp_path)}), 0.5 if "sleep" in program else 60
     (found,) = doctor._probe_sandbox(settings, (sys.executable, "-c", program), seconds)
     assert found.colour is StatusColour.RED and said in found.detail and found.fix
+
+
+class _OpenDashboard(BaseHTTPRequestHandler):
+    """As a light one that takes no token: it has a part for applications, and none for jobs."""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/api/serve/applications/" else 404)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def test_a_light_dashboard_that_answers_whoever_asks_is_red(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), _OpenDashboard) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = str(server.server_port)
+        named = {"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port, "AOS_PROFILE": "light"}
+        connect.token_path(tmp_path).write_text("access-1")
+        findings = {finding.part: finding for finding in doctor.run_probe("ray", load_settings(named))}
+        server.shutdown()
+    assert findings["ray token"].colour is StatusColour.RED
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 MODULES: Final = ("Transformer", "Pooling", "Normalize")  # of sentence-transformers, in this order
+TOKENIZERS: Final = ("BertTokenizer", "BertTokenizerFast")
 MEAN: Final = "pooling_mode_mean_tokens"
 _FIX: Final = "set embedding.runtime to torch"
 
@@ -43,8 +44,7 @@ class PlainBert:
         Raises InvalidSettings: it is another kind of model, or not in float32.
         """
         config, window = _read_configuration(folder, model)
-        if not (folder / "tokenizer.json").is_file():
-            raise InvalidSettings(f"{model}: has no tokenizer.json", fix=_FIX)
+        _require_same_tokens(folder, model)
         return cls(
             folder,
             _map_tensors(folder / "model.safetensors", model),
@@ -78,6 +78,32 @@ def _read_configuration(folder: Path, model: str) -> tuple[Mapping[str, Any], in
     if not plain or tuple(modules) not in (MODULES, MODULES[:2]) or modes != {MEAN}:
         raise InvalidSettings(f"{model}: is no BERT with a mean over its tokens, or is computed another way", fix=_FIX)
     return config, min(window, int(config["max_position_embeddings"]))
+
+
+def _require_same_tokens(folder: Path, model: str) -> None:
+    """The libraries make a BERT's tokenizer of its configuration, whatever tokenizer.json says of how text is prepared.
+
+    Where the two differ, the same texts would get other tokens, so other vectors, in what is called the same space.
+
+    Raises InvalidSettings: they differ, or it cannot be told.
+    """
+    try:
+        made = _read_json(folder / "tokenizer.json")
+        told = _read_json(folder / "tokenizer_config.json")
+        same = told["tokenizer_class"] in TOKENIZERS and made["model"]["type"] == "WordPiece"
+        same = same and made["pre_tokenizer"]["type"] == "BertPreTokenizer"
+        prepared = {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": told.get("tokenize_chinese_chars", True),
+            "strip_accents": told.get("strip_accents"),
+            "lowercase": told.get("do_lower_case", True),
+        }
+        same = same and made["normalizer"] == prepared
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InvalidSettings(f"{model}: how it cuts text cannot be told: {error}", fix=_FIX) from error
+    if not same:
+        raise InvalidSettings(f"{model}: tokenizer.json is not what its configuration says", fix=_FIX)
 
 
 def _read_json(path: Path) -> Any:

@@ -15,6 +15,7 @@ from cluster.state.db.postgres import Database, SqlStore
 _log = logging.getLogger("aos.work")
 
 PROBE_SECONDS = 60.0  # between two proofs that it is told
+PROOF = "probe:"
 AGAIN_SECONDS = 2.0  # before a connection that was lost is made anew
 
 
@@ -61,7 +62,7 @@ class WorkBell(SqlStore, queries="work_bell.sql"):
                     await connection.execute(self._sql["listen"].encode())
                     while await self._hear(connection):
                         pass
-            except (psycopg.OperationalError, Transient) as error:
+            except (psycopg.Error, Transient) as error:
                 _log.warning("work is looked for, as Postgres does not tell of it: %s", error)
             finally:
                 self.hears = False
@@ -70,7 +71,7 @@ class WorkBell(SqlStore, queries="work_bell.sql"):
 
     async def _hear(self, connection: psycopg.AsyncConnection[Any]) -> bool:
         """Ring for what is told until it is time for another proof; false where this one did not arrive."""
-        word, arrived = f"probe:{secrets.token_hex(8)}", False
+        word, arrived = f"{PROOF}{secrets.token_hex(8)}", False
         async with self._db.transaction() as tx:
             await tx.all(self._sql["probe"], word=word)
         async for notice in connection.notifies(timeout=self._probe_seconds):
@@ -79,7 +80,7 @@ class WorkBell(SqlStore, queries="work_bell.sql"):
                 if not self.hears:  # what was told before may have been missed
                     self.hears = True
                     self.ring()
-            else:
+            elif not notice.payload.startswith(PROOF):  # of other workers: each has a word of its own, for ever
                 self.ring(notice.payload)
         if not arrived:
             _log.warning("work is looked for: Postgres tells nothing on this connection")
