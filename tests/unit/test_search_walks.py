@@ -7,7 +7,14 @@ from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.models.embedding.migration import VectorSpace
 from configs.sections_retrieval import SearchSettings
 from serve_apps.retrieval.search.query import SearchFilters, SearchQuery
-from serve_apps.retrieval.search.statements import LEAST_FOUND, LONGEST_WALK, IndexGeneration, RetrieverQueries
+from serve_apps.retrieval.search.statements import (
+    ALL_LISTED,
+    LEAST_FOUND,
+    LONGEST_WALK,
+    MOST_LISTED,
+    IndexGeneration,
+    RetrieverQueries,
+)
 
 SCOPE = Scope(TenantId("t"), WorkspaceId("w"), ("*",))
 VECTOR = np.zeros(3, dtype=np.float32)
@@ -52,6 +59,14 @@ def test_the_list_is_the_agents_unless_it_may_search_all() -> None:
             queries.by_meaning(SCOPE, asked, found, VECTOR, exact=True),
         ):
             assert (read.values["few"], read.values["linked"]) == (True, linked)
+
+
+def test_a_list_is_looked_up_wholly_though_it_grew_since_it_was_counted() -> None:
+    """One that is longer than asked for is null and finds nothing; documents that nobody finds yet are on it, too."""
+    queries, found, asked = RetrieverQueries(SearchSettings()), index(small=True, few=True), SearchQuery("x")
+    for read in (queries.by_words(SCOPE, asked, found), queries.by_meaning(SCOPE, asked, found, VECTOR, exact=True)):
+        assert read.values["most"] == ALL_LISTED > 1_000 * MOST_LISTED
+    assert queries.count(SCOPE, asked, None).values["most"] == MOST_LISTED
 
 
 def test_with_no_exact_scope_nothing_is_narrow() -> None:

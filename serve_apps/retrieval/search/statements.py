@@ -27,6 +27,8 @@ LONGEST_WALK, LEAST_FOUND = 10_000, 40
 WALK_COST = 2
 # Documents of an agent, and of a reader among many (all tenants' together), are looked up where they are so few.
 MANY_DOCUMENTS, MOST_LISTED = 10_000, 5_000
+# A list that was short when it was counted is looked up wholly: documents that nobody can find yet may have come since.
+ALL_LISTED = 1_000_000_000
 MOST_WORDS = 10_000  # chunks whose words are ranked exactly, however many others there are
 PLANNER = {"plan_cache_mode": "force_custom_plan", "hnsw.iterative_scan": "relaxed_order", "enable_sort": "on"}
 # Sorting is made dear, not impossible: only the index may order, for only it knows the score without computing it.
@@ -167,7 +169,7 @@ def scope_params(scope: Scope, query: SearchQuery) -> dict[str, Any]:
 
 def _list_params(query: SearchQuery, index: IndexGeneration) -> dict[str, Any]:
     """Parameters for the list of a few documents: those that an agent is linked to, or that the reader sees."""
-    return {"few": index.few, "most": MOST_LISTED, "linked": None if index.whole else query.agent_id}
+    return {"few": index.few, "most": ALL_LISTED, "linked": None if index.whole else query.agent_id}
 
 
 def _with_room(depth: int) -> int:
