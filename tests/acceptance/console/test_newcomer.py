@@ -18,7 +18,7 @@ STEP = re.compile(r"^(\d)\. (.+(?:\n   .+)*)", re.MULTILINE)
 def steps() -> list[str]:
     """What README tells a newcomer to do."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = STEP.findall(text.partition("### A first walk")[2].partition("\n### ")[0])
+    found = STEP.findall(text.partition("## A first walk")[2].partition("\n## ")[0])
     assert [number for number, _ in found] == [str(n) for n in range(1, 9)]
     return [" ".join(step.split()) for _, step in found]
 
