@@ -27,11 +27,12 @@ from configs.settings import load_settings
 
 MIB = 2**20
 DOER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 import psutil
 from cluster.faults.harm_record import only_campaign, terminated_as_interrupted
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever started these tests may have told it to outlive a terminal
 with only_campaign(Path(sys.argv[1])) as record, terminated_as_interrupted():
     record.fill(3 * 2**20, 2**20)
     record.stop([psutil.Process(int(sys.argv[2]))])
