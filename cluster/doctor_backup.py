@@ -13,7 +13,8 @@ def probe_backup(settings: Settings) -> Iterable[HealthFinding]:
     """From what the last rounds noted: the destination itself is not asked, it may be slow."""
     place, known = settings.backup.url, read_backup_state(settings.state_dir)
     if place is None:
-        yield HealthFinding("backup", YELLOW, "there is none, and no place for one", "See cluster/README.md, Backups.")
+        fix = "Set AOS_BACKUP_URL, see Backups in cluster/README.md."
+        yield HealthFinding("backup", YELLOW, "there is none, and no place for one", fix)
         return
     wrong = backup_complaint(known, settings.backup.every_hours, datetime.now(UTC))
     if wrong:
