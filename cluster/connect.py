@@ -16,7 +16,7 @@ import psutil
 from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
-from cluster.free_ports import is_free
+from cluster.free_ports import free_ports, is_free
 from cluster.spared_daemons import LEAST, USED, end_client_server, restart_dashboard
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
@@ -189,7 +189,10 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     kept_secret(token_path(state), lambda: secrets.token_hex(32))
     _forget_old_sessions(place)
     haproxy.install_script(place, front_door(settings.http, place))
-    client_port = free_port()
+    environment = ray_environment(settings)
+    given = {int(value) for name, value in environment.items() if name.endswith("_PORT") and value.isdigit()}
+    given |= {settings.http.port, settings.ray.gcs_port, settings.ray.dashboard_port}
+    client_port, agent_port = free_ports(2, given)
     options = {
         "--node-ip-address": LOOPBACK,
         "--port": settings.ray.gcs_port,
@@ -198,7 +201,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
         "--object-store-memory": settings.ray.object_store_mb * 2**20,
         "--dashboard-host": LOOPBACK,
         "--dashboard-port": settings.ray.dashboard_port,
-        "--dashboard-agent-listen-port": free_port(),
+        "--dashboard-agent-listen-port": agent_port,
         "--ray-client-server-port": client_port,
         "--include-log-monitor": "false",
         "--include-dashboard": str(settings.ray.dashboard == "full").lower(),
@@ -207,7 +210,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     log = place / "start.log"
     # `env` adds to what we inherited, so every setting of ours reaches Ray's workers without being copied here.
     _run_ray_start(
-        ["env", *(f"{name}={value}" for name, value in ray_environment(settings).items())]
+        ["env", *(f"{name}={value}" for name, value in environment.items())]
         + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
         + [f"{name}={value}" for name, value in options.items()],
         state,
@@ -248,6 +251,8 @@ def ray_environment(settings: Settings) -> dict[str, str]:
     """The environment of Ray's daemons beside what they inherit; measured reasons stand beside the values."""
     program = proxy_program(settings.state_dir)
     offline = {} if settings.rerank.download else {"HF_HUB_OFFLINE": "1"}
+    declared = (settings.http.port, settings.ray.gcs_port, settings.ray.dashboard_port)
+    metrics, fallback, proxy_metrics, proxy_stats = free_ports(4, declared)
     return offline | {
         "AOS_STATE_DIR": str(settings.state_dir),  # absolute: workers run in another folder
         "AOS_PYTHON": sys.executable,  # for who starts workers behind another program
@@ -272,10 +277,10 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         # them, whoever used it. Ours ends readers (cluster/watch/memory.py); the kernel's prefers them, too.
         "RAY_memory_monitor_refresh_ms": "0",
         "RAY_worker_oom_score_adjustment": "300",
-        "DASHBOARD_METRIC_PORT": str(free_port()),
-        "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(free_port()),
-        "RAY_SERVE_HAPROXY_METRICS_PORT": str(free_port()),
-        "RAY_SERVE_HAPROXY_STATS_PORT": str(free_port()),
+        "DASHBOARD_METRIC_PORT": str(metrics),
+        "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": str(fallback),
+        "RAY_SERVE_HAPROXY_METRICS_PORT": str(proxy_metrics),
+        "RAY_SERVE_HAPROXY_STATS_PORT": str(proxy_stats),
         "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
         **(LIGHT_TIMERS if settings.light.enabled else TIMERS),
     }

@@ -2,6 +2,7 @@
 
 import secrets
 import socket
+from collections.abc import Collection
 
 LOOPBACK = "127.0.0.1"
 QUIET_PORTS = range(20_000, 30_000)
@@ -26,3 +27,13 @@ def free_port() -> int:
     while not is_free(port := secrets.choice(QUIET_PORTS), ""):
         continue
     return port
+
+
+def free_ports(count: int, taken: Collection[int] = ()) -> list[int]:
+    """As many ports, no two alike and none of those `taken`: what is given away together is not open yet."""
+    found: list[int] = []
+    while len(found) < count:
+        port = free_port()
+        if port not in found and port not in taken:
+            found.append(port)
+    return found

@@ -17,7 +17,7 @@ import httpx
 import psycopg
 
 from cluster import connect
-from cluster.free_ports import free_port
+from cluster.free_ports import free_ports
 from cluster.state.db import embedded
 from configs.sections import Settings
 from configs.settings import load_settings
@@ -105,9 +105,7 @@ def instance(**more: str) -> Iterator[Instance]:
         "LANG": "C.UTF-8",
         "AOS_STATE_DIR": str(folder / "s"),
         "AOS_ADMIN_PASSWORD": password,
-        "API_PORT": str(free_port()),
-        "AOS_RAY_GCS_PORT": str(free_port()),
-        "AOS_RAY_DASHBOARD_PORT": str(free_port()),
+        **dict(zip(("API_PORT", "AOS_RAY_GCS_PORT", "AOS_RAY_DASHBOARD_PORT"), map(str, free_ports(3)), strict=True)),
         "NFS_BASE_PATH": "/",
         "AOS_AUTH_ACCESS_MINUTES": "600",
         "AOS_LIMITS_ENABLED": "false",  # tests ask more often than people do

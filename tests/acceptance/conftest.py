@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from cluster import doctor
-from cluster.free_ports import free_port
+from cluster.free_ports import free_ports
 from configs.sections import Settings
 from configs.settings import load_settings
 
@@ -62,7 +62,7 @@ def run_aos(environment: dict[str, str], *words: str) -> subprocess.CompletedPro
 @pytest.fixture(scope="session")
 def product() -> Iterator[Product]:
     folder = Path(tempfile.mkdtemp(prefix="aos-"))
-    http, gcs, dashboard, page = (free_port() for _ in range(4))
+    http, gcs, dashboard, page = free_ports(4)
     own = {
         "AOS_STATE_DIR": str(folder),
         "AOS_LIMITS_ENABLED": "false",  # tests ask more often than people do
