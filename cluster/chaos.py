@@ -202,10 +202,17 @@ def _run_campaign(
             code = INTERRUPTED
         finally:
             body = as_body(campaign.evidence, impossible, seed)
-            text = json.dumps(body, indent=1, ensure_ascii=False) + "\n"
-            (chaos_folder(settings.state_dir) / "report.json").write_text(text, encoding="utf-8")
+            _keep_report(chaos_folder(settings.state_dir) / "report.json", body, report)
     session.print(body, as_json, proof_view(campaign.evidence, impossible, seed))
     return 0 if body["proved"] and code != INTERRUPTED else code
+
+
+def _keep_report(path: Path, body: Mapping[str, object], report: Callable[[str], None]) -> None:
+    """A disk that takes no report must not hide the verdict: that is printed anyway."""
+    try:
+        path.write_text(json.dumps(body, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        report(f"the report is not kept: {error}")
 
 
 def health_of(settings: Settings, api: ApiClient) -> Callable[[str | None], str]:

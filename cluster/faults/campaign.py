@@ -116,6 +116,7 @@ class FaultCampaign:
                 chats.over.set()
                 self.evidence = replace(self.evidence, chats=tuple(chats.outcomes))
         if chats and chatting:
+            self._report("the job has ended; the last chat is brought to its end")
             chatting.join()
             self.evidence = replace(self.evidence, chats=tuple(chats.outcomes))
 
