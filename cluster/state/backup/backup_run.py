@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import psutil
-import psycopg
 
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import InvalidSettings
@@ -28,7 +27,8 @@ from cluster.state.backup.destination import BackupFailed, Destination
 from cluster.state.backup.instance_claim import claim_database, claim_destination
 from cluster.state.backup.wrapped_files import read_passphrase, wrap_files
 from cluster.state.db.daemon import end_process, file_lock, make_private
-from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs
+from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs, timeline_fence
+from cluster.state.db.primary import connect_primary_blocking
 from configs.sections import Settings
 from configs.settings import env_file_path, section_types
 
@@ -223,6 +223,6 @@ def _ask(settings: Settings, query: str) -> str:
     admin = postgres_endpoints(settings)[1]
     if admin is None:
         raise InvalidSettings("the owner of the database is not configured", fix="Set DATABASE_ADMIN_URL.")
-    with psycopg.connect(admin, autocommit=True, connect_timeout=10) as connection:
+    with connect_primary_blocking(admin, timeline_fence(settings), autocommit=True, connect_timeout=10) as connection:
         row = connection.execute(query.encode()).fetchone()
     return "" if row is None else str(row[0])

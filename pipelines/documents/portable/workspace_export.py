@@ -16,6 +16,7 @@ from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db import migrate
 from cluster.state.db.postgres import Connection, Row, classify_postgres_error, load_queries, of_scope, settings_query
+from cluster.state.db.primary import TimelineFence, connect_primary
 from cluster.state.signed_receipts import ReceiptSigner
 from pipelines.documents.portable.blob_files import BlobCopier
 from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, FORMAT, FORMAT_VERSION, WORKSPACE_DATASETS
@@ -54,10 +55,12 @@ class WorkspaceExport:
 
     Attributes:
         conninfo: of the application role.
+        fence: refuses servers that were replaced.
         step: told of each thing that is done.
     """
 
     conninfo: str
+    fence: TimelineFence | None
     scope: Scope
     blobs: BlobStore
     signer: ReceiptSigner
@@ -207,9 +210,8 @@ class WorkspaceExport:
     async def _snapshot(self) -> AsyncIterator[Connection]:
         """A transaction that sees one moment, and writes nothing."""
         try:
-            async with await psycopg.AsyncConnection.connect(
-                self.conninfo, row_factory=dict_row, autocommit=True
-            ) as connection:
+            connecting = connect_primary(self.conninfo, self.fence, row_factory=dict_row, autocommit=True)
+            async with await connecting as connection:
                 await connection.execute("begin isolation level repeatable read read only")
                 await connection.execute(*settings_query(of_scope(self.scope)))
                 yield connection
