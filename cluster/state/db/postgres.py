@@ -19,7 +19,6 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from psycopg_pool.pool_async import AddConnection, MaintenanceTask
 
 from cluster.basics.errors import AosError, Conflict, DiskFull, LegalHold, NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Scope
@@ -36,6 +35,8 @@ DAMAGED = (
     psycopg.errors.DataException,
 )
 
+# psycopg_pool waits twice as long before each try, until this is over; then it begins anew (`check`). Else a standby
+# that takes over after a minute would have nobody for another minute.
 RECONNECT_SECONDS = 2.0
 
 HELD = "AOH09"  # what the triggers of legal holds raise, with whom to ask as their hint
@@ -138,13 +139,15 @@ class Database:
         `fence` refuses servers that were replaced; None where there are none.
         """
         self.fence = fence
-        self._pool: AsyncConnectionPool[Connection] = _Pool(
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=fenced_connection(fence),
             min_size=1,
             max_size=size,
             timeout=timeout,
             max_idle=IDLE_SECONDS,
+            reconnect_timeout=RECONNECT_SECONDS,
+            reconnect_failed=AsyncConnectionPool.check,
             open=False,
             kwargs={"row_factory": dict_row, "autocommit": True},  # transactions are opened with their scope
             check=_check_connection,
@@ -277,16 +280,6 @@ def classify_postgres_error(error: psycopg.OperationalError) -> AosError:
         fix = "Free some space on the disk of Postgres (embedded, it is that of AOS_STATE_DIR), or move it."
         return DiskFull(f"Postgres has no room to write: {told}", fix=fix)
     return Unavailable(f"Postgres went away: {error}")
-
-
-class _Pool(AsyncConnectionPool[Connection]):
-    """Looks for its server every few seconds; psycopg_pool itself waits twice as long each time.
-
-    A standby that takes over after a minute would have nobody for another minute.
-    """
-
-    async def schedule_task(self, task: MaintenanceTask, delay: float) -> None:
-        await super().schedule_task(task, min(delay, RECONNECT_SECONDS) if isinstance(task, AddConnection) else delay)
 
 
 class _Stack(deque[Connection]):
