@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import psutil
 
+from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import InvalidSettings
 from cluster.state.backup.backup_state import note_backup_state
@@ -181,20 +182,19 @@ def segment_of(timeline: int, lsn: str) -> str:
 
 def run_tool(command: list[str], room: DiskRoom | None = None) -> None:
     """One of Postgres' programs. Raises BackupFailed with its words; DiskFull before a disk is full that others use."""
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as tool:
+    with (
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as tool,
+        cleanup_on_error(tool.kill),
+    ):
         while True:
             try:
                 words, _ = tool.communicate(timeout=0.5)
                 break
             except subprocess.TimeoutExpired:
                 if room is not None and (why := room.missing()) is not None:
-                    tool.kill()
                     raise why from None
-            except BaseException:
-                tool.kill()
-                raise
     if tool.returncode != 0:
         raise BackupFailed(f"{Path(command[0]).name} ({tool.returncode}): {words.strip()[-800:]}")
 

@@ -20,6 +20,7 @@ from psycopg.pq import Format
 from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.errors import AosError, Conflict, DiskFull, LegalHold, NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.db.primary import TimelineFence, fenced_connection
@@ -187,21 +188,16 @@ class Database:
         given = {"transaction_read_only": "on"} | of_scope(scope)
         async with self._lent() as connection:
             cursors = []
-            try:
-                # What is sent before a pipeline ends is one transaction without `begin` and `commit`: each would be a
-                # message of its own, which wakes the server. Were it two, the query would have no scope and find
-                # nothing.
-                async with connection.pipeline():
-                    for read in reads:
-                        given |= read.settings
-                        if given:
-                            await connection.execute(*settings_query(given))
-                        cursor = connection.cursor(row_factory=read.row)
-                        cursors.append(await cursor.execute(read.query, read.values, prepare=read.prepare))
-                        given = {}
-            except BaseException:
-                await connection.rollback()
-                raise
+            # What is sent before a pipeline ends is one transaction without `begin` and `commit`: each would be a
+            # message of its own, which wakes the server. Were it two, the query would have no scope and find nothing.
+            async with async_cleanup_on_error(connection.rollback), connection.pipeline():
+                for read in reads:
+                    given |= read.settings
+                    if given:
+                        await connection.execute(*settings_query(given))
+                    cursor = connection.cursor(row_factory=read.row)
+                    cursors.append(await cursor.execute(read.query, read.values, prepare=read.prepare))
+                    given = {}
             return [await cursor.fetchall() for cursor in cursors]
 
     @asynccontextmanager
@@ -210,13 +206,11 @@ class Database:
         async with self._lent() as connection:
             await connection.execute(_begin_statement(scope))
             try:
-                yield Transaction(connection)
+                async with async_cleanup_on_error(connection.rollback):
+                    yield Transaction(connection)
             except psycopg.errors.ReadOnlySqlTransaction as error:  # 25006: a standby by now, or behind a proxy
                 await connection.close()  # the next one may lead to its successor
                 raise Unavailable("this Postgres takes no writes", fix="It is a standby, or was made one.") from error
-            except BaseException:
-                await connection.rollback()
-                raise
             await connection.commit()
 
     @asynccontextmanager

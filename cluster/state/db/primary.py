@@ -8,7 +8,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import tuple_row
 
+from cluster.basics.cleanup import async_cleanup_on_error, cleanup_on_error
 from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.db.daemon import file_lock, make_private
 
@@ -219,16 +220,14 @@ def fenced_connection(fence: TimelineFence | None) -> type[psycopg.AsyncConnecti
             search = await asyncio.to_thread(PrimarySearch, conninfo, held)
             for one in search.servers:
                 with search.attempt():
-                    async with AsyncExitStack() as unless_admitted:
-                        connection = await super().connect(one, **rest)
-                        unless_admitted.push_async_callback(connection.close)
+                    connection = await super().connect(one, **rest)
+                    async with async_cleanup_on_error(connection.close):
                         identity = None
                         with suppress(*_UNTOLD):
                             cursor = await connection.cursor(row_factory=tuple_row).execute(_IDENTITY)
                             identity = await cursor.fetchone()
                         await connection.rollback()
                         await asyncio.to_thread(held.admit, one, identity)
-                        unless_admitted.pop_all()
                         return connection
             raise search.failure()
 
@@ -250,15 +249,15 @@ def connect_primary_blocking(conninfo: str, fence: TimelineFence | None, **rest:
         return psycopg.connect(conninfo, **rest)
     search = PrimarySearch(conninfo, fence)
     for one in search.servers:
-        with search.attempt(), ExitStack() as unless_admitted:
-            connection = unless_admitted.enter_context(closing(psycopg.connect(one, **rest)))
-            identity = None
-            with suppress(*_UNTOLD):
-                identity = connection.cursor(row_factory=tuple_row).execute(_IDENTITY).fetchone()
-            connection.rollback()
-            fence.admit(one, identity)
-            unless_admitted.pop_all()
-            return connection
+        with search.attempt():
+            connection = psycopg.connect(one, **rest)
+            with cleanup_on_error(connection.close):
+                identity = None
+                with suppress(*_UNTOLD):
+                    identity = connection.cursor(row_factory=tuple_row).execute(_IDENTITY).fetchone()
+                connection.rollback()
+                fence.admit(one, identity)
+                return connection
     raise search.failure()
 
 

@@ -3,7 +3,7 @@
 import fcntl
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.rows import dict_row
 
+from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db import migrate
@@ -178,14 +179,12 @@ class WorkspaceExport:
         part = PartWriter(folder, number, BlobCopier(self.blobs, folder), self.signer, self.step)
         for name in QUERIED:
             files = part.open(name)
-            try:
+            with ExitStack() as unless_written:
+                for file in files:
+                    unless_written.enter_context(cleanup_on_error(file.abandon))
                 async for row in self._rows(connection, name, between):
                     part.add(name, files, row)
                 part.finish(files)
-            except BaseException:
-                for file in files:
-                    file.abandon()
-                raise
         return part.note(between["after"], between["until"], digest)
 
     async def _owner(self, connection: Connection) -> Row:

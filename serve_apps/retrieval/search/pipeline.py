@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database, Row
@@ -143,7 +144,7 @@ class SearchPipeline:
             return _empty_ranking("the question is empty", index.generation, trace)
         # The legs set out for the index that was live the last time, and once more where it no longer is.
         walk = self._walker.begin(scope, asked, index, vector, trace.timings)
-        try:
+        async with async_cleanup_on_error(lambda: walk.end()):  # of the one that is under way then
             await asyncio.sleep(0)  # both are on their way before anything else is looked at
             enhanced = await self._enhance_query(scope, query, led_in, trace)
             index, keyword = await walk.keyword
@@ -155,9 +156,6 @@ class SearchPipeline:
                 await walk.end()
                 return _empty_ranking("nothing is indexed yet", None, trace)
             fusion, vector = await self._fuse_retrieved(scope, asked, index, keyword, walk, enhanced, trace)
-        except BaseException:
-            await walk.end()
-            raise
         candidates = fusion.ranked()
         words, meaning = weigh_retrievers(self._settings, asked.words).values()
         how = f"by {self._settings.fuse_by}, words {words:.2g} to meaning {meaning:.2g}"

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 import httpx
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from pipelines.documents.sources.checked_http import (
     checked_client,
     classified_faults,
@@ -174,11 +175,8 @@ async def open_cloud(opening: SourceOpening, ground: SourceGround, base: str, to
     await ground.check_endpoint(base)
     tokens = replace(tokens, url=str(settings.get("token_url") or tokens.url))
     http = checked_client(ground, timeout=TIMEOUT)
-    try:
+    async with async_cleanup_on_error(http.aclose):
         return CloudClient(http, base, CloudTokens(http, opening.secret, tokens), ground.check_endpoint)
-    except BaseException:
-        await http.aclose()
-        raise
 
 
 def _error_of(status: int, what: str, told: str, *, is_busy: bool) -> Exception:

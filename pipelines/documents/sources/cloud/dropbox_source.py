@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from pipelines.documents.sources.cloud.cloud_answers import ListingSteps, id_of, path_part, rows_of, size_of, text_of
 from pipelines.documents.sources.cloud.cloud_client import CloudClient, listing_faults, open_cloud
 from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
@@ -78,11 +79,8 @@ async def _open_dropbox(opening: SourceOpening, ground: SourceGround) -> Source:
     settings = opening.settings
     api = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN))
     files = settings.get("content_endpoint") or settings.get("endpoint") or _CONTENT
-    try:
+    async with async_cleanup_on_error(api.close):
         content = await api.at_other_base(str(files))
-    except BaseException:
-        await api.close()
-        raise
     return DropboxSource(api, content, str(settings.get("folder") or ""))
 
 

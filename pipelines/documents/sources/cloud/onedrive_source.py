@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from pipelines.documents.sources.cloud.cloud_answers import (
     MOST_FOLDERS,
     ListingSteps,
@@ -276,11 +277,8 @@ async def _open_onedrive(opening: SourceOpening, ground: SourceGround) -> Source
     login = _LOGIN.format(tenant=quote(str(settings.get("tenant") or "common")))
     scope = f"{str(settings.get('endpoint') or _BASE).split('/v1')[0]}/.default"
     client = await open_cloud(opening, ground, _BASE, TokenEndpoint(login, scope))
-    try:
+    async with async_cleanup_on_error(client.close):
         drive = await _drive_path(client, settings)
-    except BaseException:
-        await client.close()
-        raise
     return OneDriveSource(client, drive, str(settings.get("folder") or ""))
 
 
