@@ -8,9 +8,8 @@ from uuid import UUID
 
 from pydantic import Field, field_validator
 
-from configs.operator_files import read_operator_file
 from configs.section import Secret, Section
-from configs.settings import InvalidConfiguration
+from configs.settings import InvalidConfiguration, read_operator_file
 from configs.sign_in_providers import is_private_channel
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]

@@ -8,9 +8,8 @@ from uuid import UUID
 
 from pydantic import field_validator
 
-from configs.operator_files import read_operator_file
 from configs.section import Secret, Section
-from configs.settings import InvalidConfiguration
+from configs.settings import InvalidConfiguration, read_operator_file
 from configs.sign_in_directories import Directory
 from configs.sign_in_rules import SignInRule, SignInSource
 
