@@ -28,7 +28,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -350,8 +350,8 @@ def _folder(settings: Mapping[str, Any]) -> str:
     return "/".join(parts)
 
 
-async def _open_smb(opening: SourceOpening, ground: SourceGround) -> Source:
-    source = SmbSource(_place(opening.settings, opening.secret), _folder(opening.settings), ground.check_host)
+async def _open_smb(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
+    source = SmbSource(_place(opening.settings, opening.secret), _folder(opening.settings), dependencies.check_host)
     async with async_cleanup_on_error(source.close):
         await source.connect()
     return source

@@ -12,7 +12,7 @@ from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
-    SourceGround,
+    SourceDependencies,
     SourceItem,
     SourceKind,
     SourceOpening,
@@ -75,9 +75,9 @@ def _is_read(one: Mapping[str, Any]) -> bool:
     return one.get(".tag") == "file" and not any(housekeeping_kind(part) for part in _path_of(one).split("/"))
 
 
-async def _open_dropbox(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_dropbox(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
-    api = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN))
+    api = await open_cloud(opening, dependencies, _BASE, TokenEndpoint(_TOKEN))
     files = settings.get("content_endpoint") or settings.get("endpoint") or _CONTENT
     async with async_cleanup_on_error(api.close):
         content = await api.at_other_base(str(files))

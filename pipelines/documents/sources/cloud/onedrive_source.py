@@ -28,7 +28,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -269,14 +269,14 @@ def _rights_from(permissions: Sequence[Mapping[str, Any]]) -> ItemRights:
     return ItemRights(tuple(sorted(users)), tuple(sorted(groups)))
 
 
-async def _open_onedrive(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_onedrive(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
     named = [name for name in ("drive", "site", "user") if settings.get(name)]
     if len(named) != 1:
         raise SourceInvalid("onedrive needs one of the settings 'drive', 'site' and 'user'")
     login = _LOGIN.format(tenant=quote(str(settings.get("tenant") or "common")))
     scope = f"{str(settings.get('endpoint') or _BASE).split('/v1')[0]}/.default"
-    client = await open_cloud(opening, ground, _BASE, TokenEndpoint(login, scope))
+    client = await open_cloud(opening, dependencies, _BASE, TokenEndpoint(login, scope))
     async with async_cleanup_on_error(client.close):
         drive = await _drive_path(client, settings)
     return OneDriveSource(client, drive, str(settings.get("folder") or ""))
