@@ -31,7 +31,7 @@ class MaskedAnswer:
     def __init__(self, mask: AnswerMask) -> None:
         """`mask` counts what the answer has."""
         self._mask = mask
-        self._pieces, self._drafts = MaskedDeltas(mask), MaskedDeltas(mask, unknown=True)
+        self._deltas, self._drafts = MaskedDeltas(mask), MaskedDeltas(mask, unknown=True)
         self._texts: list[tuple[str, str]] = []
 
     def event(self, kind: EventKind, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -50,7 +50,7 @@ class MaskedAnswer:
 
     def mask_delta(self, text: str) -> str:
         """What of a text that is being written can be shown now."""
-        return self._pieces.feed(text) if self._mask.takes else text
+        return self._deltas.feed(text) if self._mask.takes else text
 
     def draft(self, text: str) -> str:
         """As `mask_delta`; of a draft nobody knows yet what it rests on."""
@@ -58,7 +58,7 @@ class MaskedAnswer:
 
     def restart_text(self) -> None:
         """What is shown from here on is another text."""
-        self._pieces.reset()
+        self._deltas.reset()
 
     def outcome(self, outcome: TurnOutcome) -> TurnOutcome:
         """The outcome as it is told and stored. Calls of the client's own tools stay: it would call with masks."""
