@@ -7,7 +7,7 @@ import psycopg
 
 from cluster.console.findings import GREEN, RED, YELLOW, HealthFinding
 from cluster.state.db import embedded
-from cluster.state.db.primary import connect_fenced
+from cluster.state.db.primary import connect_primary_blocking
 from configs.sections import Settings
 
 PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts
@@ -17,7 +17,7 @@ POSTGRES_OLDEST = 150_000
 def probe_postgres(settings: Settings) -> Iterable[HealthFinding]:
     """Its version and walls, its extensions, and indexes that are not asked."""
     application, fence = embedded.postgres_endpoints(settings)[0], embedded.timeline_fence(settings)
-    with connect_fenced(application, fence, connect_timeout=5) as connection:
+    with connect_primary_blocking(application, fence, connect_timeout=5) as connection:
         version = connection.info.server_version
         row = connection.execute(
             "select rolsuper or rolbypassrls,"

@@ -63,10 +63,11 @@ def prepare_state(settings: Settings, report: Report) -> str | None:
             "an external Postgres is configured, but not who may migrate it",
             fix="Set DATABASE_ADMIN_URL (or POSTGRES_ADMIN_USER and POSTGRES_ADMIN_PASSWORD).",
         )
-    owner = asyncio.run(current_server(found.postgres_admin, embedded.timeline_fence(settings)))
+    fence = embedded.timeline_fence(settings)
+    owner = asyncio.run(current_server(found.postgres_admin, fence))
     applied = asyncio.run(apply_migrations(owner, report=report))
     report(f"schema: {len(applied)} migrations applied" if applied else "schema: up to date")
-    asyncio.run(let_in(owner, found.postgres))
+    asyncio.run(let_in(owner, found.postgres, fence))
     asyncio.run(detect_embedder(settings, owner, report))
     kept = _first_password(settings)
     made = asyncio.run(first_admin(owner, settings.auth, lambda: kept_secret(kept, new_password)))

@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-import yaml
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from configs.section import Secret, Section
-from configs.settings import InvalidConfiguration
+from configs.settings import InvalidConfiguration, read_operator_file
 from configs.sign_in_providers import is_private_channel
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
@@ -91,17 +90,7 @@ def load_sinks(path: Path | None) -> Sequence[SyslogSink | OtlpSink | FileSink]:
     """The collectors of a file, none without one. Raises InvalidConfiguration: with a line for each mistake."""
     if path is None:
         return ()
-    try:
-        found = _SinksFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {}).sinks
-    except OSError as error:
-        raise InvalidConfiguration(f"{path}: {error.strerror}; correct audit.sinks_file") from error
-    except yaml.YAMLError as error:  # whose text may hold a line with a token
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise InvalidConfiguration(f"{path}{where}: this is no YAML") from None
-    except ValidationError as error:
-        lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
-        raise InvalidConfiguration("\n".join(lines)) from None
+    found = read_operator_file(path, _SinksFile, "audit.sinks_file").sinks
     names = [one.name for one in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InvalidConfiguration(f"{path}: sinks: {', '.join(twice)} stands there twice")

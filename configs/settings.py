@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import yaml
 from dotenv.parser import parse_stream
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from configs.section import Section
 from configs.sections import Settings
+
+Model = TypeVar("Model", bound=BaseModel)
 
 HERE = Path(__file__).parent
 ENV_FILE = HERE.parent / ".env"  # one place for every process: their working directories differ
@@ -233,6 +235,24 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise InvalidConfiguration(f"{path}: must be a mapping of sections")
     return cast(dict[str, Any], loaded)
+
+
+def read_operator_file(path: Path, model: type[Model], setting: str) -> Model:
+    """A YAML file that an operator writes beside the settings; `setting` names it. An empty one has no values.
+
+    Raises InvalidConfiguration: with a line for each mistake. A value may be a secret, and is in none of them.
+    """
+    try:
+        return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
+    except OSError as error:
+        raise InvalidConfiguration(f"{path}: {error.strerror}; correct {setting}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise InvalidConfiguration(f"{path}{where}: this is no YAML") from None
+    except ValidationError as error:
+        lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
+        raise InvalidConfiguration("\n".join(lines)) from None
 
 
 def _merge_tree(into: dict[str, Any], other: Mapping[str, Any]) -> None:

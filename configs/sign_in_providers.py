@@ -6,11 +6,10 @@ from typing import Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-import yaml
-from pydantic import ValidationError, field_validator
+from pydantic import field_validator
 
 from configs.section import Secret, Section
-from configs.settings import InvalidConfiguration
+from configs.settings import InvalidConfiguration, read_operator_file
 from configs.sign_in_directories import Directory
 from configs.sign_in_rules import SignInRule, SignInSource
 
@@ -95,17 +94,7 @@ def load_scim_tenants(path: Path | None) -> Sequence[ScimTenant]:
 def _read_file(path: Path | None) -> _ProvidersFile:
     if path is None:
         return _ProvidersFile()
-    try:
-        found = _ProvidersFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except OSError as error:
-        raise InvalidConfiguration(f"{path}: {error.strerror}; correct auth.providers_file") from error
-    except yaml.YAMLError as error:  # whose text may hold a line with a secret
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise InvalidConfiguration(f"{path}{where}: this is no YAML") from None
-    except ValidationError as error:
-        lines = (f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
-        raise InvalidConfiguration("\n".join(lines)) from None
+    found = read_operator_file(path, _ProvidersFile, "auth.providers_file")
     names = [one.name for one in (*found.providers, *found.directories)]  # what they give is kept by name
     if SCIM in names:
         raise InvalidConfiguration(f"{path}: providers: the name {SCIM} is that of provisioning; choose another")

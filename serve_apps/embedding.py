@@ -12,7 +12,7 @@ from ray import serve
 
 from cluster import connect, logs
 from cluster.basics.errors import Unavailable
-from cluster.basics.priority import give_way
+from cluster.basics.priority import lower_thread_priority
 from cluster.models.embedding.embedders import open_embedders
 from cluster.models.embedding.migration import EmbedderMoved
 from cluster.models.embedding.provider_chain import embedding_settings
@@ -31,7 +31,7 @@ class EmbedderReplica:
         settings = load_with_rows()
         logs.set_up(settings)
         # Bulk work may have asked for one replica more: loading it gives way to the questions that others answer.
-        with ThreadPoolExecutor(1, initializer=give_way) as thread:
+        with ThreadPoolExecutor(1, initializer=lower_thread_priority) as thread:
             self._embedders = thread.submit(_load_embedders, settings).result()
         answer_from_here(connect.liveness_folder(settings.state_dir), "embedder")
 

@@ -34,6 +34,19 @@ RELATIVE = re.compile(
 SPECIFICATION = re.compile(r"\b(?:AT|AU|CH|CS|CV|DP|EM|EX|GV|GW|HI|IN|ME|MR|MT|OB|OR|PL|RE|SC|SK|ST|UP|VS|X)-\d\d\b")
 OWN_FILES = {"tool.py", "page.py", "__init__.py"}  # a skill has its tool, a page of the console its page
 MOST_MODULES, MOST_FOLDERS, MOST_UNFORMATTED = 20, 2, 30
+# A connection that is opened elsewhere may be to a server that was replaced. Those beside `primary.py` begin, probe or
+# harm one that they know, or connect to somebody else's database.
+CONNECTING = re.compile(r"\b(?:Async)?Connection\.connect\(|\bpsycopg\.connect\(")
+CONNECTING_MODULES = {
+    "cluster/state/db/primary.py",
+    "cluster/state/db/embedded.py",
+    "cluster/state/db/replication.py",
+    "cluster/state/backup/restoring.py",
+    "cluster/watch/servers.py",
+    "cluster/faults/harm.py",
+    "cluster/faults/workspace_result.py",
+    "skills/sql/postgres.py",
+}
 UGLY_NAMES = {"utils", "helpers", "common", "core", "manager", "service"}
 
 
@@ -149,3 +162,7 @@ def test_routes_never_import_each_other() -> None:
         for suffix in ("", *(f".{alias.name}" for alias in node.names))
     }
     assert {(called, other) for called, other in imports if other in routers} == set()
+
+
+def test_connections_to_postgres_are_opened_in_one_place() -> None:
+    assert {name(path) for path in MODULES if CONNECTING.search(path.read_text("utf-8"))} == CONNECTING_MODULES

@@ -23,7 +23,7 @@ class ProcessPriority(StrEnum):
     IDLE = "idle"  # only while no other wants the core
 
 
-def step_back(priority: ProcessPriority = ProcessPriority.IDLE) -> None:
+def lower_process_priority(priority: ProcessPriority = ProcessPriority.IDLE) -> None:
     """Let this process, its threads to come and the processes it starts stand behind the others of the machine.
 
     For work that nobody waits for, a higher niceness would not do: its share of a core is smaller, but a waking process
@@ -45,7 +45,7 @@ def step_back(priority: ProcessPriority = ProcessPriority.IDLE) -> None:
         _last_of_sessions()
 
 
-def give_way() -> None:
+def lower_thread_priority() -> None:
     """Let the calling thread, and those that it starts, go behind the others of its process.
 
     Not in the idle class: it would be stopped for seconds with the interpreter's lock in its hand.

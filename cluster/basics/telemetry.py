@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -56,6 +56,13 @@ class OpenSpan:
         """Add an attribute that its figures are counted by as well."""
         self.labels[name] = value
         self.span.set_attribute(name, value)
+
+    def note_error(self, _: object, error: BaseException | None, __: object) -> None:
+        """As the end of a `with` block hears of it; None where there was none."""
+        if isinstance(error, GeneratorExit | asyncio.CancelledError):
+            self.set({"aos.stopped": True})  # by who reads it: no error
+        elif error is not None:
+            self.failed(error.code if isinstance(error, AosError) else type(error).__qualname__)
 
     def failed(self, kind: str) -> None:
         """Record the kind of error it ended with; no detail, that may hold what somebody wrote."""
@@ -109,19 +116,15 @@ class Telemetry:
             name, context, kind, known, record_exception=False, set_status_on_exception=False
         )
         mark = OpenSpan(span, _format_traceparent(span), {})
-        try:
+        with ExitStack() as ending:
+            ending.callback(self._end_span, mark, str(known.get("gen_ai.operation.name", name)))
+            ending.push(mark.note_error)
             yield mark
-        except (GeneratorExit, asyncio.CancelledError):
-            mark.set({"aos.stopped": True})  # by who reads it: no error
-            raise
-        except BaseException as error:
-            mark.failed(error.code if isinstance(error, AosError) else type(error).__qualname__)
-            raise
-        finally:
-            if kind_of_error := mark.labels.get("error.type"):
-                operation = str(known.get("gen_ai.operation.name", name))
-                self._errors.add(1, {"error.type": kind_of_error, "gen_ai.operation.name": operation})
-            span.end()
+
+    def _end_span(self, mark: OpenSpan, operation: str) -> None:
+        if kind_of_error := mark.labels.get("error.type"):
+            self._errors.add(1, {"error.type": kind_of_error, "gen_ai.operation.name": operation})
+        mark.span.end()
 
     @contextmanager
     def request(self, method: str, parent: str | None) -> Iterator[OpenSpan]:

@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, InvalidSettings, Unavailable
 from cluster.state.db.postgres import Connection, load_queries
+from cluster.state.db.primary import connect_primary
 from cluster.state.settings.settings_rows import envelope_of, sealed_value, setting_place
 from cluster.state.vault import KeyFile, UnopenableSecret, Vault, key_id, secret_place
 
@@ -46,16 +47,17 @@ async def rotate_keys(
 ) -> dict[str, TableRotation]:
     """Seal anew what an older key sealed; each row in one statement, so that it opens at every moment.
 
-    `conninfo` is that of the schema's owner, who sees all tenants. `file` is where the keys are kept, if they are not
-    configured: it gets a new key in front, unless a rotation was broken off, which is then ended first; the key before
-    stays, as somebody may be sealing with it right now. `report` is told after each batch.
+    `conninfo` is that of the schema's owner, who sees all tenants, on one server (`current_server`). `file` is where
+    the keys are kept, if they are not configured: it gets a new key in front, unless a rotation was broken off, which
+    is then ended first; the key before stays, as somebody may be sealing with it right now. `report` is told after each
+    batch.
 
     Raises Conflict where another rotation runs, InvalidSettings where this role does not see all tenants, and
     Unavailable where Postgres does not answer.
     """
     sql = load_queries(Path(__file__).with_suffix(".sql"))
     try:
-        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True, row_factory=dict_row) as connection:
+        async with await connect_primary(conninfo, None, autocommit=True, row_factory=dict_row) as connection:
             await _lock_rotation(connection)
             found = await _count_envelopes(connection, sql, vault)
             if file is not None and not dry_run and not any(table.old for table in found.values()):

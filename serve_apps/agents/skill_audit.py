@@ -6,15 +6,15 @@ from skills.framework.contract import ToolInvocation
 from skills.framework.skill_guard import CallRecord, NotPermitted
 
 
-class AuditTrail:
-    """A `Trail` in the append-only one."""
+class SkillCallAudit:
+    """A `CallAudit` that writes to the append-only log."""
 
     def __init__(self, database: Database, audit: AuditLog) -> None:
         """Each call is a transaction of its own."""
         self._db, self._audit = database, audit
 
     async def called(self, call: ToolInvocation, what: CallRecord) -> None:
-        """See `Trail`."""
+        """See `CallAudit`."""
         skill, outcome = what.manifest, Outcome.FAILED
         if what.code in ("ok", NotPermitted.code):
             outcome = Outcome.DONE if what.code == "ok" else Outcome.DENIED

@@ -109,7 +109,7 @@ class Journal(Protocol):
     def emit(self, kind: EventKind, **data: Json) -> Event:
         """Tell what happened: shown at once, stored with the next step or at the end, with its number either way."""
 
-    def piece(self, text: str) -> None:
+    def emit_delta(self, text: str) -> None:
         """Show a piece of the text that the next TEXT event will hold whole."""
 
     def draft(self, text: str) -> None:

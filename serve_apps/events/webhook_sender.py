@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Role, Scope, TenantId, UserId, WorkspaceId
 from cluster.state.db.postgres import Row
 from cluster.state.identity.identity import IdentityStore, WorkspaceMember, least_role
@@ -44,27 +43,23 @@ class WebhookSender:
         """`owner` of leases, for people. Nothing runs before `open`."""
         self.store, self.client, self.settings = store, client, settings
         self._deliveries, self._identity = deliveries, identity
-        self._owner, self._clock, self._stop = owner, clock, asyncio.Event()
+        self._owner, self._clock = owner, clock
         # Longer than an attempt may take: who has lost the lease must not send any more.
         self._lease_seconds = max(60.0, 2 * settings.seconds)
         self._sweep = LeaseSweep(self._claim, self._serve, RECEIVERS, lambda: settings.poll_seconds)
-        self._running: asyncio.Task[None] | None = None
         self._prune_at = clock()
 
     async def open(self) -> None:
         """Begin to send."""
-        self._running = asyncio.create_task(self._sweep.run(self._stop))
+        self._sweep.open()
 
     async def close(self) -> None:
         """End; messages on their way are waited for."""
-        self._stop.set()
-        if self._running is not None:
-            await asyncio.wait({self._running})
+        await self._sweep.close()
 
     def check(self) -> None:
         """Raises Unavailable where nobody sends any more in this process, with the reason."""
-        if self._running is not None and self._running.done() and not self._stop.is_set():
-            raise Unavailable(f"webhooks are not sent: {self._running.exception()!r}")
+        self._sweep.require_running("webhooks are not sent")
 
     def wake(self) -> None:
         """Look now: something is to be sent."""
@@ -86,12 +81,8 @@ class WebhookSender:
     async def _serve(self, lease: WebhookLease, stop: asyncio.Event) -> None:
         """Send what one receiver lacks, for as long as the lease holds."""
         heartbeat = Heartbeat(self._deliveries.heartbeat, lease, self._lease_seconds, self._lease_seconds / 4)
-        working = await heartbeat.run(self._send_rounds(lease, stop, heartbeat), asyncio.Event())
-        if heartbeat.lost:
-            return
-        if not working.cancelled():
-            working.result()  # an error is logged by the sweep; the lease runs out before the next attempt
-        await self._deliveries.release(lease)
+        sending = self._send_rounds(lease, stop, heartbeat)  # a round on its way is not cut off
+        await heartbeat.run_and_release(sending, asyncio.Event(), self._deliveries.release)
 
     async def _send_rounds(self, lease: WebhookLease, stop: asyncio.Event, heartbeat: Heartbeat[WebhookLease]) -> None:
         for _ in range(ROUNDS):

@@ -108,11 +108,11 @@ class DataErasure:
         inside = Scope.of_worker(TenantId(case.tenant), WorkspaceId(case.workspace))
         await self._eraser(case.kind).erase(inside, case)
         await self._erase_outside(inside, case)
-        rows = await self._probe.named_in_trail(inside, case.marks)
+        rows = await self._probe.find_audit_entries(inside, case.marks)
         for at in range(0, len(rows), ENTRIES_AT_ONCE):  # nobody else writes to the trail meanwhile
             async with self._db.transaction(inside) as tx:
                 batch = rows[at : at + ENTRIES_AT_ONCE]
-                await self.store.count(tx, case.id, {"audit": await self._probe.redact_trail(tx, case, batch)})
+                await self.store.count(tx, case.id, {"audit": await self._probe.redact_audit_entries(tx, case, batch)})
         report = await self._probe.look(inside, case)
         return await self._finish(scope, await self.store.show(scope, case.id), report)
 

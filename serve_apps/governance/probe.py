@@ -62,7 +62,7 @@ class ErasureProbe:
         for inside in [scope] if of_documents else await self._people.workspaces(scope):
             for written in (False, True):
                 found.update((await self._sweep.find(inside, case.marks, written=written)).counts)
-        found["audit"] += len(await self.named_in_trail(scope, case.marks))
+        found["audit"] += len(await self.find_audit_entries(scope, case.marks))
         homes = [scope] if of_documents else await self._people.workspaces(scope)
         found["redis"] += await self._redis.find(self._finder, case.marks, homes)
         found["files"] += len(await self.files(scope, case))
@@ -74,7 +74,7 @@ class ErasureProbe:
         }
         return ProbeReport({place: count for place, count in sorted(found.items()) if count}, searched)
 
-    async def named_in_trail(self, scope: Scope, marks: ErasureMarks) -> list[Row]:
+    async def find_audit_entries(self, scope: Scope, marks: ErasureMarks) -> list[Row]:
         """Entries of the audit trail that have a file's name or an e-mail address; ids are what a trail is for."""
         names, found, after = replace(marks, ids=frozenset(), windows=frozenset()), list[Row](), 0
         if not names.names:
@@ -86,7 +86,7 @@ class ErasureProbe:
             after = rows[-1]["seq"]
             found += [row for row in rows if self._finder.is_in(names, [row["object"], row["detail"]])]
 
-    async def redact_trail(self, tx: Transaction, case: Erasure, rows: Sequence[Row]) -> int:
+    async def redact_audit_entries(self, tx: Transaction, case: Erasure, rows: Sequence[Row]) -> int:
         """Take the names out of entries; their hashes stay, and the chain with them."""
         names = replace(case.marks, ids=frozenset(), windows=frozenset())
         entries = []

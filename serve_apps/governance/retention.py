@@ -141,7 +141,7 @@ class RetentionProcess(TenantTurns):
                 await self._sweep_freed(inside)
         days = (await self._rules.periods(scope, None))[RetentionClass.AUDIT].days
         if days is not None:
-            counts.append(await self._trail(scope, days, dry_run=dry_run))
+            counts.append(await self._prune_audit_log(scope, days, dry_run=dry_run))
         return counts
 
     async def preview(
@@ -154,7 +154,7 @@ class RetentionProcess(TenantTurns):
         if days is None:
             return []
         if kind is RetentionClass.AUDIT:
-            return [await self._trail(scope, days, dry_run=True)]
+            return [await self._prune_audit_log(scope, days, dry_run=True)]
         counts = []
         for row in await self._db.read(scope, self._sql["workspaces"], tenant=scope.tenant):
             own = (await self._rules.periods(scope, row["id"]))[kind].source == "workspace"
@@ -270,7 +270,7 @@ class RetentionProcess(TenantTurns):
                 await self._delete_bytes({row["location"] for row in rows if not row["used"]})
                 await tx.run(self._sql["forget_freed"], **inside.keys, locations=[row["location"] for row in rows])
 
-    async def _trail(self, scope: Scope, days: int, *, dry_run: bool) -> RetentionCount:
+    async def _prune_audit_log(self, scope: Scope, days: int, *, dry_run: bool) -> RetentionCount:
         before = self._clock() - timedelta(days=days)
         (found,) = await self._db.read(scope, self._sql["count_audit"], tenant=scope.tenant, before=before)
         deleted = 0

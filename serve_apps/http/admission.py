@@ -4,7 +4,9 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
+from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.errors import Overloaded
 
 NEWEST = 0.1  # of the mean of service times is what the last request took
@@ -64,16 +66,11 @@ class AdmissionQueue:
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            async with asyncio.timeout(max(most - self._service, 0)) as limit:
-                await turn
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            self._give_up(turn)
+            with cleanup_on_error(partial(self._give_up, turn)):
+                async with asyncio.timeout(max(most - self._service, 0)):
+                    await turn
+        except TimeoutError:  # nobody but the limit raises one: who gives a place has no error to give
             raise Crowded(f"no place became free within {most:g} s", self.expected) from None
-        except BaseException:
-            self._give_up(turn)
-            raise
 
     def _give_up(self, turn: asyncio.Future[None]) -> None:
         if turn.done() and not turn.cancelled():

@@ -59,7 +59,7 @@ async def examine_deeply(
     Raises InvalidSettings, Conflict, Unavailable as `open_examination`.
     """
     before = now - timedelta(hours=options.hours)
-    async with open_examination(places.owner, now, before, tell, apply=options.apply) as work:
+    async with open_examination(places.owner, places.database.fence, now, before, tell, apply=options.apply) as work:
         if options.apply and not work.first_tenant:
             raise InvalidSettings("there is no tenant yet, and nothing to mend", fix="Run `aos up` once.")
         checks, notes = _all_checks(settings, places, options, now, await read_catalogue(work))

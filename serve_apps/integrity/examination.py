@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, InvalidSettings, Unavailable
 from cluster.state.db.postgres import Connection, load_queries
+from cluster.state.db.primary import TimelineFence, connect_primary
 from serve_apps.integrity.integrity_finding import Family, IntegrityFinding
 
 SQL: Final = load_queries(Path(__file__).with_name("examination.sql"))
@@ -88,7 +89,7 @@ class Examination:
 
 @asynccontextmanager
 async def open_examination(
-    conninfo: str | None, now: datetime, before: datetime, tell: Tell, *, apply: bool
+    conninfo: str | None, fence: TimelineFence | None, now: datetime, before: datetime, tell: Tell, *, apply: bool
 ) -> AsyncIterator[Examination]:
     """Connect as the schema's owner; without `apply` Postgres itself refuses every write.
 
@@ -99,8 +100,7 @@ async def open_examination(
     if conninfo is None:
         raise InvalidSettings("only the owner of the tables sees all tenants, and none is configured", fix=fix)
     try:
-        connecting = psycopg.AsyncConnection.connect(conninfo, autocommit=True, row_factory=dict_row)
-        async with await connecting as owner:
+        async with await connect_primary(conninfo, fence, autocommit=True, row_factory=dict_row) as owner:
             if not apply:
                 await owner.execute("set default_transaction_read_only = on")
             role = await (await owner.execute(SQL["role"], {"lock": REPAIR_LOCK, "apply": apply})).fetchone()

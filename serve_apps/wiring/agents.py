@@ -50,9 +50,9 @@ from pipelines.documents.privacy.log_lines import mask_log_lines
 from pipelines.documents.usage.usage_recorder import UsageRecorder
 from serve_apps.agents import approval
 from serve_apps.agents.academy.school import Academy
-from serve_apps.agents.analytics.figures import TTL_SECONDS, MetricReader
 from serve_apps.agents.analytics.handler import AnalyticsHandler
 from serve_apps.agents.analytics.metric_catalogue import read_catalogue
+from serve_apps.agents.analytics.metric_reader import TTL_SECONDS, MetricReader
 from serve_apps.agents.durable.document_use import count_answers
 from serve_apps.agents.durable.in_process import InProcessCarrier, TurnModels
 from serve_apps.agents.durable.replay import Replayer

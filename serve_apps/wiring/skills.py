@@ -10,7 +10,7 @@ from cluster.state.vault import Vault
 from configs.sections import Settings
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
-from serve_apps.agents.skill_audit import AuditTrail
+from serve_apps.agents.skill_audit import SkillCallAudit
 from serve_apps.agents.turn.graph_context import GraphEntities
 from serve_apps.agents.turn.knowledge import AgentKnowledge, PassageSearch
 from serve_apps.agents.turn.table_context import AgentTables
@@ -51,7 +51,7 @@ def build_skill_guard(
         tables=tables,
         fields=AgentFields(extractor),
     )
-    return SkillGuard(ground, AuditTrail(database, audit))
+    return SkillGuard(ground, SkillCallAudit(database, audit))
 
 
 def build_oauth_connections(

@@ -173,6 +173,7 @@ class McpConnections:
         link = self._connection_for(context, make)
         link.users += 1
         link.server.login = login
+        answered = False
         try:
             try:
                 client = await link.client(self._connect)
@@ -182,12 +183,12 @@ class McpConnections:
                     self._away[context.away] = (self._clock() + self._away_seconds, error)
                 raise
             yield link, client
+            answered = True
         except AosError:
-            raise  # the server has answered, if with a no
-        except BaseException:
-            link.broken = True
+            answered = True  # if with a no
             raise
         finally:
+            link.broken |= not answered
             link.users -= 1
             if not link.users:
                 link.server.login = {}

@@ -85,8 +85,8 @@ class _Named(AbstractContextManager["_Named", None]):
 class SkillGuard:
     """Makes tools of manifests, each behind the fence."""
 
-    def __init__(self, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float] = monotonic) -> None:
-        self._ground, self._trail, self._clock = ground, trail, clock
+    def __init__(self, ground: SkillDependencies, audit: CallAudit, clock: Callable[[], float] = monotonic) -> None:
+        self._ground, self._audit, self._clock = ground, audit, clock
 
     @property
     def ground(self) -> SkillDependencies:
@@ -95,7 +95,7 @@ class SkillGuard:
 
     def around(self, manifest: Manifest) -> "GuardedSkill":
         """The skill as a tool. It is built when it is called first: most turns call few of the skills they have."""
-        return GuardedSkill(manifest, self._ground, self._trail, self._clock)
+        return GuardedSkill(manifest, self._ground, self._audit, self._clock)
 
 
 class GuardedSkill:
@@ -103,10 +103,10 @@ class GuardedSkill:
     a replay asks models the same, also where a kind was switched off since."""
 
     def __init__(
-        self, manifest: Manifest, ground: SkillDependencies, trail: CallAudit, clock: Callable[[], float]
+        self, manifest: Manifest, ground: SkillDependencies, audit: CallAudit, clock: Callable[[], float]
     ) -> None:
         self.manifest, self.spec, self.effect = manifest, manifest.spec, manifest.effect
-        self._ground, self._trail, self._clock = ground, trail, clock
+        self._ground, self._audit, self._clock = ground, audit, clock
         self._tool: Tool | None = None
 
     async def run(self, call: ToolInvocation) -> Any:
@@ -147,7 +147,7 @@ class GuardedSkill:
 
     async def _record_call(self, call: ToolInvocation, code: str, ms: int) -> None:
         try:
-            await self._trail.called(call, CallRecord(self.manifest, code, ms))
+            await self._audit.called(call, CallRecord(self.manifest, code, ms))
         except AosError as error:
             # What was done is done, and in the run's journal: to fail now would have it done again.
             _log.error("a call of %s (%s) is not in the trail: %s", self.manifest.name, code, error)

@@ -8,8 +8,10 @@ import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from skills.sandbox.layers import IsolationLayer, descendant_pids, held_layers
 
 START_SECONDS = 30.0  # on a loaded machine namespaces take their time; who waits this long has another trouble
@@ -110,17 +112,10 @@ class SandboxWorker:
             process.wait()
             ours.close()
             raise NotStarted(str(error)) from error
-        try:
+        async with async_cleanup_on_error(partial(worker._abandon, ours)):
             await worker._connect_channels(ours)
             await worker._wait_until(lambda: worker._is_ready or worker._talk.closed, START_SECONDS)
             worker.layers = held_layers(worker._script_pid(), limits)  # the last process of the line is the script's
-        except BaseException:
-            await worker.end()
-            ours.close()  # nobody else does where it was not connected yet; nor the two below
-            for pipe in (process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
-            raise
         if not worker._is_ready:
             await worker.end()
             raise NotStarted(worker._err.held.decode(errors="replace").strip()[-500:] or "it never said ready")
@@ -147,6 +142,14 @@ class SandboxWorker:
             raise TimeoutError
         answer = bytes(self._talk.held) if self._has_answer else None
         return WorkerExit(answer, bytes(self._out.held), bytes(self._err.held), self._process.returncode)
+
+    async def _abandon(self, ours: socket.socket) -> None:
+        """End it while it starts: what was not connected yet nobody else closes."""
+        await self.end()
+        ours.close()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     async def end(self) -> None:
         """Kill what is left of it, and come back when the kernel has closed the last pipe and given up the process."""

@@ -149,8 +149,8 @@ class ShownJournal(MemoryJournal):
         self.shown.put(event)
         return event
 
-    def piece(self, text: str) -> None:
-        super().piece(text)
+    def emit_delta(self, text: str) -> None:
+        super().emit_delta(text)
         self.shown.put(Event(len(self.events) + 1, EventKind.TEXT, {"text": text}, self._passed, piece=True))
         self._passed += len(text)
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from cluster.basics.priority import ProcessPriority, step_back
+from cluster.basics.priority import ProcessPriority, lower_process_priority
 from configs.settings import load_settings
 from pipelines.documents.cpu_pulses import tree
 from pipelines.documents.extract.reader import DocumentReader
@@ -51,7 +51,7 @@ def read_on(how: str) -> None:
     """Read a scanned page again and again, and say so each time."""
     settings = load_settings()
     if how == BEHIND:
-        step_back()
+        lower_process_priority()
     share = 1.0 if how == BEHIND else share_of_a_core(settings.read, os.cpu_count() or 1)
     priority = ProcessPriority.IDLE if how == BEHIND else ProcessPriority.NORMAL
     with DocumentReader(settings.read, settings.ocr, priority=priority, share=share) as reader:

@@ -206,7 +206,7 @@ class MemoryJournal:
         self.events.append(event)
         return event
 
-    def piece(self, text: str) -> None:
+    def emit_delta(self, text: str) -> None:
         assert text
         self.pieces.append(text)
 

@@ -21,7 +21,7 @@ async def keeps_the_contract(embedder: Embedder) -> None:
     assert np.isfinite(blank).all() and np.allclose(np.linalg.norm(blank, axis=1), 1, atol=1e-5)
 
 
-async def embeds_the_tail(embedder: Embedder) -> None:
+async def assert_tail_embedded(embedder: Embedder) -> None:
     """X-01: a word that stands beyond the window changes the vector, and can be found."""
     filler = "The committee met again and spoke about the budget of the coming year in general terms. " * 30
     tail = "The lighthouse keeper collects rare orchids and tropical butterflies in his greenhouse. " * 8

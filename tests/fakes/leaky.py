@@ -137,6 +137,6 @@ def leaky(fence: SkillGuard, credentials: CredentialOpener, opened: list[str]) -
                     f"{way}_{type_}{end}", "Leaks.", Kind.HTTP, SCHEMA, risk=risk, credential=type_, seconds=20
                 )
                 around = fence.around(manifest)
-                behind = _Fenced(manifest, fence.ground, around._trail, around._clock)
+                behind = _Fenced(manifest, fence.ground, around._audit, around._clock)
                 made.append(behind.give(Leaky(manifest, credentials, opened)))
     return made

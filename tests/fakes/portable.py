@@ -133,7 +133,9 @@ class Yard:
     async def send(self, scope: Scope, to: str, step: Callable[[str], None] = nothing, parts: int = 3) -> ExportResult:
         """Export into a folder of this name, some documents a part."""
         worker = Scope.of_worker(scope.tenant, scope.workspace)
-        move = WorkspaceExport(self.app_dsn, worker, self.blobs, self.signer, "1.0", part_documents=parts, step=step)
+        move = WorkspaceExport(
+            self.app_dsn, None, worker, self.blobs, self.signer, "1.0", part_documents=parts, step=step
+        )
         return await move.run(self.folder / to)
 
     def checked(self, name: str, trusted: str | None = None, own: str | None = None) -> VerifiedExport:

@@ -16,7 +16,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceItem,
     SourceKind,
     SourceOpening,
@@ -157,7 +157,7 @@ def _item_of(told: Mapping[str, Any]) -> SourceItem:
     return SourceItem(told["id"], version, told["id"], None, version, ItemRights(tuple(told["people"])))
 
 
-async def _open_shelf(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_shelf(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     return _OpenShelf(str(opening.settings["url"]))
 
 

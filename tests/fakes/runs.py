@@ -93,7 +93,7 @@ def acting(outside: Any, redo: RedoPolicy = RedoPolicy.RECONCILE, *, ask: bool =
         async for item in journal.stream("chat", request, lambda: outside.say(FINAL), about={"round": 2}):
             if isinstance(item, ReplyDelta):
                 text += item.text
-                journal.piece(item.text)
+                journal.emit_delta(item.text)
         journal.emit(EventKind.TEXT, text=text)
         return TurnOutcome(text, trace=({"step": "tool", "name": "act"},))
 

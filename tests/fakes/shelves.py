@@ -20,7 +20,7 @@ from pipelines.documents.sources.source_port import (
     Source,
     SourceAway,
     SourceBounds,
-    SourceGround,
+    SourceDependencies,
     SourceItem,
     SourceKind,
     SourceOpening,
@@ -114,7 +114,7 @@ class _OpenShelf:
 
 
 def shelf_kind(shelf: Shelf, *, has_rights: bool = False) -> SourceKind:
-    async def open_shelf(opening: SourceOpening, ground: SourceGround) -> Source:
+    async def open_shelf(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
         return _OpenShelf(shelf)
 
     return SourceKind("shelf", "Shelf", {}, open_shelf, has_rights)

@@ -15,7 +15,7 @@ import psycopg
 
 from cluster.basics.errors import Unavailable
 from cluster.state.db.embedded import resolve_endpoints, timeline_fence
-from cluster.state.db.primary import connect_fenced
+from cluster.state.db.primary import connect_primary_blocking
 from tests.evals.report import Report
 from tests.fakes.marks import Marks
 from tests.fakes.model_server import serve_model
@@ -59,7 +59,7 @@ class PatientInstance(Instance):
         while True:
             try:
                 admin, fence = resolve_endpoints(self.settings).postgres_admin, timeline_fence(self.settings)
-                with connect_fenced(admin or "", fence) as connection:
+                with connect_primary_blocking(admin or "", fence) as connection:
                     return connection.execute(query.encode(), values).fetchall()
             except (Unavailable, psycopg.OperationalError):
                 if time.monotonic() > deadline:

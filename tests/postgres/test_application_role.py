@@ -73,7 +73,7 @@ async def test_one_who_may_bypass_the_walls_is_refused_although_it_is_a_member(a
     alter(admin_dsn, "grant aos_app to {}")
     alter(admin_dsn, "alter role {} bypassrls inherit")
     with pytest.raises(InvalidSettings, match="does not bind"):
-        await let_in(admin_dsn, dsn)
+        await let_in(admin_dsn, dsn, None)
 
 
 async def test_another_role_is_let_in_and_bound(admin_dsn: str, role: str) -> None:
@@ -83,11 +83,11 @@ async def test_another_role_is_let_in_and_bound(admin_dsn: str, role: str) -> No
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         await names_seen(dsn, here.scope)
     for _ in range(2):
-        await let_in(admin_dsn, dsn)
+        await let_in(admin_dsn, dsn, None)
     assert await names_seen(dsn, here.scope) == [here.name]
     assert await names_seen(dsn, there.scope) == [there.name]
     alter(admin_dsn, "alter table tenants owner to {}")
-    await let_in(admin_dsn, dsn)
+    await let_in(admin_dsn, dsn, None)
     assert await names_seen(dsn, here.scope) == [here.name]
     with psycopg.connect(admin_dsn) as connection:
         open_to_owners = connection.execute("select 1 from pg_class where relrowsecurity and not relforcerowsecurity")
@@ -97,11 +97,11 @@ async def test_another_role_is_let_in_and_bound(admin_dsn: str, role: str) -> No
 async def test_an_owner_who_may_not_let_it_in_says_what_a_superuser_has_to_do(admin_dsn: str, role: str) -> None:
     dsn = make_conninfo(admin_dsn, user=role)
     with pytest.raises(InvalidSettings, match="the owner cannot give them") as refused:
-        await let_in(dsn, dsn)
+        await let_in(dsn, dsn, None)
     assert refused.value.hint == 'As a superuser: grant "aos_app" to "site ""app""; role";'
 
 
 async def test_an_application_that_cannot_connect_is_told_where_to_look(admin_dsn: str) -> None:
     with pytest.raises(Unavailable, match="nobody_here") as refused:
-        await let_in(admin_dsn, make_conninfo(admin_dsn, user="nobody_here"))
+        await let_in(admin_dsn, make_conninfo(admin_dsn, user="nobody_here"), None)
     assert "DATABASE_URL" in refused.value.hint

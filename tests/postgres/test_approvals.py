@@ -16,7 +16,7 @@ from cluster.state.canonical_json import action_digest
 from cluster.state.db.postgres import Row
 from serve_apps.agents.durable.journal import LiveJournal
 from serve_apps.agents.durable.recorder import LedgerRecorder
-from serve_apps.agents.durable.replay import Replayer, walk_again
+from serve_apps.agents.durable.replay import Replayer, replay_recording
 from serve_apps.agents.durable.run_loop import emit_opening
 from serve_apps.agents.durable.traced import TurnTracer
 from serve_apps.agents.events import EventKind
@@ -218,7 +218,7 @@ async def test_hi_04_exactly_once_for_each_kind_of_tool_and_crash(
         ("reconcile", "none"),
     }
     recording = await here.desk.recording(here.scope, turn.run)
-    assert (await walk_again(recording, acting(Outside(), redo, ask=ask))).same
+    assert (await replay_recording(recording, acting(Outside(), redo, ask=ask))).same
 
 
 async def test_an_approval_begins_once_and_what_a_failed_run_had_begun_is_shown(here: Stage) -> None:

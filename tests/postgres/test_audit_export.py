@@ -209,3 +209,4 @@ async def test_a_collector_that_is_away_for_many_tenants_does_not_keep_the_next_
                 await asyncio.sleep(0.05)
     finally:
         await running.close()
+    assert there.tenants == {office.tenant for office in offices} and not away.tenants

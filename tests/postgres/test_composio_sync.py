@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from cluster.basics.scope import Role, Scope
 from cluster.state.vault import Vault, VaultKey
-from pipelines.documents.sources.source_port import Source, SourceGround, SourceItem, SourceOpening
+from pipelines.documents.sources.source_port import Source, SourceDependencies, SourceItem, SourceOpening
 from pipelines.documents.sync.source_opener import EndpointGuard, SourceOpener
 from pipelines.documents.sync.source_parts import SourceParts
 from tests.fakes.composio_server import ACCOUNT, APPS, KEY, ComposioDrive, run_composio
@@ -141,7 +141,7 @@ async def test_cs_03_three_files_of_a_source_are_fetched_at_once(ledger: Bench, 
         async def close(self) -> None:
             pass
 
-    async def open_slow(opening: SourceOpening, ground: SourceGround) -> Source:
+    async def open_slow(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
         return Slow()
 
     sources = sync_bench(ledger, scope, None, replace(shelf_kind(shelf), open=open_slow))

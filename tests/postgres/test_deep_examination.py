@@ -123,7 +123,7 @@ async def test_a_row_of_any_table_whose_workspace_is_gone_is_found_also_of_a_new
 async def test_every_table_with_a_scope_or_a_key_has_its_check(instance: ExaminedInstance) -> None:
     """So that a table that is new is looked at without a word of ours."""
     now = datetime.now(UTC)
-    async with open_examination(instance.admin_dsn, now, now, print, apply=False) as work:
+    async with open_examination(instance.admin_dsn, None, now, now, print, apply=False) as work:
         catalogue = await read_catalogue(work)
     checked = {(check.name, check.table.name) for check in reference_checks(catalogue)}
     scoped = {table.name for table in catalogue.tables if {"tenant_id", "workspace_id"} & table.columns}

@@ -17,7 +17,15 @@ from cluster.doctor_postgres import probe_postgres
 from cluster.doctor_replication import probe_replication
 from cluster.state.db.embedded import postgres_endpoints, timeline_fence
 from cluster.state.db.postgres import Database
-from cluster.state.db.primary import StaleServer, TimelineFence, connect_fenced, current_server, server_name
+from cluster.state.db.primary import (
+    StaleServer,
+    TimelineFence,
+    connect_primary,
+    connect_primary_blocking,
+    current_server,
+    server_name,
+)
+from cluster.state.db.upgrade_check import read_schema
 from cluster.watch.asking import LivenessState
 from cluster.watch.servers import ask_postgres
 from configs.sections import Settings
@@ -135,11 +143,18 @@ async def test_a_former_primary_that_comes_back_is_not_written_to(pair: Postgres
     fence = timeline_fence(configured)
     assert owner is not None and fence is not None
     assert server_name(await current_server(owner, fence)).endswith(f":{pair.standby.port}")  # there it migrates
-    with connect_fenced(application, fence) as connection:
+    with connect_primary_blocking(application, fence) as connection:
         assert connection.execute("select count(*) from kept").fetchone() == (3,)
+    async with await connect_primary(application, fence) as reader:
+        assert await (await reader.execute("select count(*) from kept")).fetchone() == (3,)
+    assert (await read_schema(owner, fence)).server > 0  # read-only, and yet of the one that takes writes
     pair.standby.kill()
     with pytest.raises(StaleServer):
-        connect_fenced(application, fence)
+        connect_primary_blocking(application, fence)
+    with pytest.raises(StaleServer):
+        await connect_primary(application, fence)
+    with pytest.raises(Unavailable, match="timeline 1"):
+        await read_schema(owner, fence)
     with pytest.raises(Conflict, match="timeline 1, and 2 was written to since"):
         await current_server(owner, fence)
     pool = Database(application, size=1, timeout=2, fence=fence)

@@ -348,6 +348,7 @@ async def test_a_repository_whose_store_makes_no_sense_is_refused_and_holds_nobo
         for one in (item, gone):
             again = await sources.parts.opener.open(scope, "git", {"url": "garbled"}, None)
             with suppress(SourceRefused, ItemGone):
-                _ = [block async for block in again.read(one)]
+                read = b"".join([block async for block in again.read(one)])
+                assert one is item and read == b"Paper 1."
             await again.close()
         await opened.close()

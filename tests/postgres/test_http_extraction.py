@@ -125,7 +125,8 @@ async def test_a_schema_that_is_none_is_refused_with_what_to_do(
 
 
 async def test_a_body_that_is_too_large_is_refused(operator: httpx.AsyncClient, papers: Sequence[str]) -> None:
-    await extract(operator, papers[0], 413, schema=wanting(a=f"string: {'a' * 150_000}"))
+    told = await extract(operator, papers[0], 413, schema=wanting(a=f"string: {'a' * 150_000}"))
+    assert told["code"] == "too_large"
 
 
 async def test_what_is_unsure_is_listed_for_those_who_may_read_it(

@@ -15,9 +15,9 @@ from redis.asyncio import Redis
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database
 from serve_apps.agents.analytics import ranges
-from serve_apps.agents.analytics.figures import MetricReader, MetricResult
 from serve_apps.agents.analytics.handler import AnalyticsHandler
 from serve_apps.agents.analytics.metric_catalogue import TIMES, MetricCatalogue, read_catalogue
+from serve_apps.agents.analytics.metric_reader import MetricReader, MetricResult
 from serve_apps.agents.analytics.query_plan import MetricPlan, plan_metric_query
 from serve_apps.agents.intake.path_router import normalise_words
 from serve_apps.agents.memory.redis_memo import RedisMemo

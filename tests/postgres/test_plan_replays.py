@@ -12,9 +12,9 @@ import pytest
 from cluster.basics.errors import Forbidden
 from cluster.models.messages import ChatRequest
 from cluster.state.approvals import ReviewVerdict
-from serve_apps.agents.analytics.figures import MetricReader
 from serve_apps.agents.analytics.handler import AnalyticsHandler
 from serve_apps.agents.analytics.metric_catalogue import read_catalogue
+from serve_apps.agents.analytics.metric_reader import MetricReader
 from serve_apps.agents.durable.replay import Replayer
 from serve_apps.agents.memory.redis_memo import RedisMemo
 from serve_apps.agents.planning.planned_path import GeneralHandler

@@ -328,7 +328,7 @@ async def test_a_reader_who_leaves_stops_the_model_and_the_run_can_be_taken_up(h
     async def handle(turn: Turn, journal: Journal) -> TurnOutcome:
         async for item in journal.stream("chat", ChatRequest((ModelMessage("user", "x"),)), endless):
             if isinstance(item, ReplyDelta):
-                journal.piece(item.text)
+                journal.emit_delta(item.text)
         raise AssertionError
 
     turn = await here.begin()

@@ -21,7 +21,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceOpening,
@@ -53,7 +53,7 @@ async def anywhere(url: str) -> str:
     return url
 
 
-GROUND = SourceGround(None, anywhere, EndpointGuard(("127.0.0.1",)).check_host)
+GROUND = SourceDependencies(None, anywhere, EndpointGuard(("127.0.0.1",)).check_host)
 
 
 @asynccontextmanager
@@ -262,8 +262,10 @@ async def test_only_addresses_that_are_allowed_are_reached(
 async def test_a_name_that_leads_elsewhere_by_now_refuses_the_item_and_no_more(server: Samba) -> None:
     (server.folder / "a.txt").write_text("A.")
     allowed = ["127.0.0.1"]
-    ground = SourceGround(None, anywhere, lambda host, port: EndpointGuard(tuple(allowed)).check_host(host, port))
-    source = await KIND.open(SourceOpening(server.settings, server.secret), ground)
+    dependencies = SourceDependencies(
+        None, anywhere, lambda host, port: EndpointGuard(tuple(allowed)).check_host(host, port)
+    )
+    source = await KIND.open(SourceOpening(server.settings, server.secret), dependencies)
     item = (await listed(source))["a.txt"]
     (await source.connect()).cut()  # type: ignore[attr-defined]
     allowed.clear()

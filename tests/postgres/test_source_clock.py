@@ -155,6 +155,7 @@ async def test_no_start_waits_while_a_large_source_is_hidden(
         async with asyncio.timeout(20):
             await documents.begun.wait()
             await until_set(guarded, due, "job_id")
+            assert (await guarded.show(stale))["hidden_at"] is None
             documents.may.set()
             await until_set(guarded, stale, "hidden_at")
     finally:

@@ -218,6 +218,7 @@ async def test_where_no_events_come_it_is_polled(watched: WatchedBench) -> None:
         os.utime(older, ns=(1, 1))
         older.rename(place / "a.txt")
         await watched.until_holds(lambda found: "another time" in found.get("a.txt", ""))
+        assert (await watched.state(source))["mode"] == "polling"
 
 
 async def test_a_source_that_is_removed_or_off_is_not_watched_any_more(watched: WatchedBench, scope: Scope) -> None:

@@ -49,15 +49,15 @@ def ours() -> int:
 
 
 def test_a_process_that_leads_its_session_takes_it_along() -> None:
-    (own, _), (process, _), (group,) = told("step_back")
+    (own, _), (process, _), (group,) = told("lower_process_priority")
     assert own == process == IDLE and group == (19 if GROUP.exists() else 0)
 
 
 @pytest.mark.parametrize(("apart", "leads"), [(True, True), (False, False)])
 def test_a_thread_or_a_process_that_leads_nobody_takes_nobody_along(apart: bool, leads: bool) -> None:
-    (own, _), (process, _), (group,) = told("step_back", apart=apart, leads=leads)
+    (own, _), (process, _), (group,) = told("lower_process_priority", apart=apart, leads=leads)
     assert own == IDLE and process == (OTHER if apart else IDLE) and group == (0 if leads else ours())
 
 
 def test_a_thread_that_gives_way_is_not_in_the_idle_class() -> None:
-    assert told("give_way", apart=True)[:2] == [[OTHER, 19], [OTHER, os.getpriority(os.PRIO_PROCESS, 0)]]
+    assert told("lower_thread_priority", apart=True)[:2] == [[OTHER, 19], [OTHER, os.getpriority(os.PRIO_PROCESS, 0)]]

@@ -20,7 +20,7 @@ from pipelines.documents.sources.source_port import (
     ListingFault,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceOpening,
@@ -32,7 +32,7 @@ from tests.fakes.slapd import Authority
 
 SECRET = {"username": USER, "password": PASSWORD}
 GUARD = EndpointGuard(("127.0.0.1", "localhost"))
-GROUND = SourceGround(None, GUARD.check, GUARD.check_host)
+GROUND = SourceDependencies(None, GUARD.check, GUARD.check_host)
 
 
 @pytest.fixture
@@ -49,10 +49,10 @@ def before(server: Dovecot) -> Iterator[Relay]:
 
 @asynccontextmanager
 async def opened(
-    port: int, secret: Mapping[str, str] = SECRET, ground: SourceGround = GROUND, **settings: str
+    port: int, secret: Mapping[str, str] = SECRET, dependencies: SourceDependencies = GROUND, **settings: str
 ) -> AsyncIterator[Source]:
     whole = {"host": "localhost", "port": str(port), **settings}
-    source = await KIND.open(SourceOpening(whole, secret), ground)
+    source = await KIND.open(SourceOpening(whole, secret), dependencies)
     try:
         yield source
     finally:
@@ -135,7 +135,9 @@ async def test_who_may_not_come_in_is_refused_by_name(server: Dovecot) -> None:
         async with opened(server.secure, ca=server.ca):
             pass
     with pytest.raises(EndpointRefused):
-        async with opened(server.secure, ground=SourceGround(None, GUARD.check, EndpointGuard().check_host)):
+        async with opened(
+            server.secure, dependencies=SourceDependencies(None, GUARD.check, EndpointGuard().check_host)
+        ):
             pass
 
 
@@ -183,7 +185,9 @@ async def test_settings_that_cannot_be_are_refused_before_anybody_is_asked(wrong
         return "93.184.216.34"
 
     with pytest.raises(SourceInvalid):
-        await KIND.open(SourceOpening({"host": "localhost", **wrong}, SECRET), SourceGround(None, GUARD.check, there))
+        await KIND.open(
+            SourceOpening({"host": "localhost", **wrong}, SECRET), SourceDependencies(None, GUARD.check, there)
+        )
     with pytest.raises(SourceInvalid, match="no username"):
         await KIND.open(SourceOpening({"host": "localhost"}, {"username": "x"}), GROUND)
 

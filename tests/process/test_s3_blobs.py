@@ -289,6 +289,7 @@ def test_every_process_that_reads_removes_what_is_unused_while_nobody_reads(tmp_
     os.utime(copy, (time.time() - 7200,) * 2)
     wait_for(lambda: not list(files.iterdir()))
     wait_for(lambda: cache._tidier is None)  # nothing is left to look after
+    assert not list(files.iterdir())
     with cache.open("k", write_x):
         pass
     (copy,) = files.iterdir()

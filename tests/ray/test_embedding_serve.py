@@ -22,7 +22,7 @@ from cluster.models.ports import EmbeddingLane
 from configs.sections import Settings
 from configs.sections_retrieval import EmbeddingSettings, RerankSettings
 from serve_apps.embedding import build
-from tests.fakes.embedder_contract import embeds_the_tail, keeps_the_contract
+from tests.fakes.embedder_contract import assert_tail_embedded, keeps_the_contract
 from tests.fakes.models import FakeReranker
 
 pytestmark = pytest.mark.ray
@@ -54,7 +54,7 @@ async def test_the_handle_keeps_the_contract(handle: DeploymentHandle[Any]) -> N
     remote, local = build_embedder(Settings()), LocalEmbedder(EmbeddingSettings())
     assert isinstance(remote, HandleEmbedder)
     await keeps_the_contract(remote)
-    await embeds_the_tail(remote)
+    await assert_tail_embedded(remote)
     assert await remote.facts() == await local.facts()
     texts = [f"text number {n} {'about pumps ' * n}" for n in range(20)]
     assert (np.sum(await remote.embed(texts) * await local.embed(texts), axis=1) > 0.999).all()

@@ -8,9 +8,9 @@ import pytest
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.basics.scope import Scope
 from serve_apps.agents.analytics import ranges
-from serve_apps.agents.analytics.figures import MetricResult, find_anomaly
 from serve_apps.agents.analytics.handler import AnalyticsHandler
 from serve_apps.agents.analytics.metric_catalogue import MetricCatalogue, read_catalogue
+from serve_apps.agents.analytics.metric_reader import MetricResult, find_anomaly
 from serve_apps.agents.analytics.query_plan import MetricPlan, PlanRefusal, plan_metric_query, validate_metric_plan
 from serve_apps.agents.analytics.vocabulary import render_figures
 from serve_apps.agents.events import EventKind

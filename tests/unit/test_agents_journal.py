@@ -81,7 +81,7 @@ async def turn(journal: Journal, world: World, redo: RedoPolicy = RedoPolicy.REC
     async for said in journal.stream("chat", ASKED, lambda: world.model(FINAL), about={"round": 2}):
         if isinstance(said, ReplyDelta):
             text += said.text
-            journal.piece(said.text)
+            journal.emit_delta(said.text)
     journal.emit(EventKind.TEXT, text=text)
     return text
 
@@ -388,7 +388,7 @@ async def test_pieces_say_where_they_stand_and_the_text_how_much_was_shown() -> 
     left = ConnectionFallback("a", "b", "unavailable")
     async for said in journal.stream("chat", ASKED, lambda: world.model(FINAL, left)):
         if isinstance(said, ReplyDelta):
-            journal.piece(said.text)
+            journal.emit_delta(said.text)
     journal.emit(EventKind.TEXT, text=FINAL.content)
     *pieces, whole = shown
     assert [e.sent for e in pieces] == [0, 5, 10]

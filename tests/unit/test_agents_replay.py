@@ -24,7 +24,7 @@ from cluster.state.work.run_queries import RunRecording
 from cluster.state.work.run_record import RunEvent, RunState
 from pipelines.documents.privacy.answer_rules import AnswerRule, rules_to_json
 from serve_apps.agents.durable.message_codec import reply_from_json, reply_to_json, request_to_json
-from serve_apps.agents.durable.replay import Replayer, walk_again
+from serve_apps.agents.durable.replay import Replayer, replay_recording
 from serve_apps.agents.durable.run_loop import done_data, emit_opening
 from serve_apps.agents.events import Event, EventKind
 from serve_apps.agents.intake.turn import dump_turn, load_turn
@@ -113,13 +113,13 @@ class Shelf:
 async def test_a_replay_tells_the_same_events_and_performs_nothing() -> None:
     recording = await recorded()
     models = Models()
-    report = await walk_again(recording, agent(models))
+    report = await replay_recording(recording, agent(models))
     assert (report.same, report.events, report.steps, models.asked) == (True, len(recording.events), 4, [])
 
 
 async def test_a_replay_of_a_run_that_waits_ends_where_it_waits() -> None:
     recording = await recorded(RunState.WAITING)
-    report = await walk_again(recording, agent(Models()))
+    report = await replay_recording(recording, agent(Models()))
     assert (report.same, report.events) == (True, len(recording.events))
 
 
@@ -128,7 +128,7 @@ async def test_a_walk_that_ends_early_leaves_nothing_for_asyncio_to_complain_of(
     complaints: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context["message"]))
     recording = await recorded(RunState.WAITING)
-    assert (await walk_again(recording, agent(Models()))).same
+    assert (await replay_recording(recording, agent(Models()))).same
     gc.collect()
     assert complaints == []
 
@@ -136,22 +136,22 @@ async def test_a_walk_that_ends_early_leaves_nothing_for_asyncio_to_complain_of(
 async def test_a_run_that_broke_off_stored_a_beginning_of_what_is_told_again() -> None:
     recording = await recorded()
     broken = replace(recording, state=RunState.INTERRUPTED, steps=recording.steps[:3], events=recording.events[:4])
-    assert (await walk_again(broken, agent(Models()))).same
+    assert (await replay_recording(broken, agent(Models()))).same
 
 
 async def test_a_replay_names_the_first_step_or_event_that_differs() -> None:
     recording = await recorded()
     other = replace(recording, input={**recording.input, "message": "something else"})
-    diverged = (await walk_again(other, agent(Models()))).diverged
+    diverged = (await replay_recording(other, agent(Models()))).diverged
     assert diverged is not None
     assert (diverged.step, diverged.name) == (1, "chat")
     forged = list(recording.events)
     forged[5] = replace(forged[5], payload={**forged[5].payload, "more": 1})
-    diverged = (await walk_again(replace(recording, events=tuple(forged)), agent(Models()))).diverged
+    diverged = (await replay_recording(replace(recording, events=tuple(forged)), agent(Models()))).diverged
     assert diverged is not None
     assert (diverged.step, diverged.event) == (None, 6)
     for events in (recording.events[:-1], (*recording.events, RunEvent(99, "status", {}))):
-        assert not (await walk_again(replace(recording, events=events), agent(Models()))).same
+        assert not (await replay_recording(replace(recording, events=events), agent(Models()))).same
 
 
 @pytest.mark.parametrize(

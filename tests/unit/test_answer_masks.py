@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedPieces
+from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedDeltas
 from pipelines.documents.privacy.answer_rules import AnswerRule, rules_from_json, rules_to_json
 from pipelines.documents.privacy.personal_data import find_personal_data
 from tests.fakes.planted import plant_values
@@ -21,7 +21,7 @@ TEXTS = (
 
 
 def streamed(text: str, cuts: list[int], mask: AnswerMask) -> list[str]:
-    pieces = MaskedPieces(mask)
+    pieces = MaskedDeltas(mask)
     return [pieces.feed(text[a:b]) for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
@@ -132,5 +132,5 @@ def test_rules_come_back_from_a_frozen_turn() -> None:
 
 def test_a_long_text_of_figures_is_looked_through_once() -> None:
     """What cannot be cut is held, and costs no more for that."""
-    pieces = MaskedPieces(AnswerMask([ALL]))
+    pieces = MaskedDeltas(AnswerMask([ALL]))
     assert "".join(pieces.feed(f"{number} ") for number in range(5_000)) == ""

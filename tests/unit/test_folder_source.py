@@ -10,7 +10,7 @@ from pipelines.documents.sources.folder_source import KIND, FolderSource
 from pipelines.documents.sources.source_port import (
     ItemGone,
     ListingPage,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceOpening,
@@ -117,29 +117,29 @@ async def test_a_folder_is_kept_by_where_it_leads_and_followed_no_further(tmp_pa
     (base / "way").symlink_to("papers")
     (base / "out").symlink_to(tmp_path)
     (tmp_path / "link").symlink_to(base)
-    ground = SourceGround(base, lambda url: pytest.fail(url))
+    dependencies = SourceDependencies(base, lambda url: pytest.fail(url))
     assert KIND.pin is not None and KIND.watch_root is not None
     for path in ("papers", "./papers/", str(base / "papers")):
-        assert KIND.pin({"path": path}, ground) == {"path": path}, "nothing to follow"
-    behind = SourceGround(tmp_path / "link", ground.check_endpoint)
+        assert KIND.pin({"path": path}, dependencies) == {"path": path}, "nothing to follow"
+    behind = SourceDependencies(tmp_path / "link", dependencies.check_endpoint)
     for path in ("papers", str(tmp_path / "link" / "papers"), str(base / "papers")):
         assert KIND.watch_root({"path": path}, behind) == base / "papers", "the base itself may be a link"
-    detour = SourceGround(base / ".." / "link", ground.check_endpoint)
+    detour = SourceDependencies(base / ".." / "link", dependencies.check_endpoint)
     assert KIND.watch_root({"path": "papers"}, detour) == base / "papers", "however the base is written"
-    pinned = KIND.pin({"path": "way"}, ground)
+    pinned = KIND.pin({"path": "way"}, dependencies)
     assert pinned == {"path": str(base / "papers")}
     with pytest.raises(SourceInvalid):
-        KIND.pin({"path": "out"}, ground)
+        KIND.pin({"path": "out"}, dependencies)
     (base / "way").unlink()
     (base / "way").symlink_to("wages")
-    assert KIND.watch_root(pinned, ground) == base / "papers", "wherever the link leads by now"
+    assert KIND.watch_root(pinned, dependencies) == base / "papers", "wherever the link leads by now"
     (base / "papers").rename(base / "was")
     (base / "papers").symlink_to("wages")
     for settings in (pinned, {"path": "papers"}):
         with pytest.raises(SourceRefused, match="is a link now"):
-            KIND.watch_root(settings, ground)
+            KIND.watch_root(settings, dependencies)
         with pytest.raises(SourceRefused, match="is a link now"):
-            await KIND.open(SourceOpening(settings), ground)
+            await KIND.open(SourceOpening(settings), dependencies)
 
 
 async def test_a_rename_keeps_version_and_fingerprint_and_a_change_neither(tmp_path: Path) -> None:

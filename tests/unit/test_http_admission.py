@@ -75,6 +75,7 @@ async def test_a_place_that_is_free_is_given_however_long_searches_take() -> Non
     admission = AdmissionQueue(2, lambda: 10.0, clock)
     await took(admission, clock, 60.0)
     async with held(admission, 1):
+        assert admission.expected > 10.0
         await took(admission, clock, 60.0)
 
 

@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+
+import pytest
 
 from cluster.basics.errors import LeaseLost, Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
@@ -118,3 +121,46 @@ async def test_a_sweep_carries_what_it_has_room_for_and_outlives_what_fails() ->
     stop.set()
     await sweeping
     assert (queue.left, queue.at_once, queue.most) == (0, 0, 3) and 0 not in queue.asked
+
+
+async def test_a_sweep_that_was_opened_says_when_it_ended_by_itself_and_is_over_when_closed() -> None:
+    queue = Queue(2)
+    sweep = LeaseSweep(queue.claim, queue.carry, 3, lambda: 0.01)
+    sweep.open()
+    sweep.require_running("nothing is sent")
+    while queue.left:  # noqa: ASYNC110 - however busy the machine is
+        await asyncio.sleep(0.01)
+    await sweep.close()
+    assert queue.at_once == 0 and not sweep.carried
+    sweep.require_running("nothing is sent")  # it was told to
+
+    async def broken(_: int) -> Sequence[RunLease]:
+        raise ZeroDivisionError
+
+    other = LeaseSweep(broken, queue.carry, 3, lambda: 0.01)
+    other.open()
+    await asyncio.sleep(0.05)
+    with pytest.raises(Unavailable, match="nothing is sent: ZeroDivisionError"):
+        other.require_running("nothing is sent")
+    await other.close()
+
+
+@pytest.mark.parametrize(("lost", "fails"), [(False, False), (True, False), (False, True)])
+async def test_a_lease_is_given_back_unless_it_was_lost_or_its_work_failed(lost: bool, fails: bool) -> None:
+    given: list[RunLease] = []
+
+    async def send(lease: RunLease, seconds: float) -> bool:
+        raise LeaseLost(str(lease))
+
+    async def work() -> None:
+        await asyncio.sleep(0.05)
+        if fails:
+            raise Unavailable("away")
+
+    async def release(lease: RunLease) -> None:
+        given.append(lease)
+
+    heartbeat = Heartbeat(send, LEASE, 10.0, 0.0 if lost else 10.0)
+    with pytest.raises(Unavailable) if fails else nullcontext():
+        await heartbeat.run_and_release(work(), asyncio.Event(), release)
+    assert given == ([] if lost or fails else [LEASE])

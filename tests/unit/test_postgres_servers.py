@@ -1,7 +1,9 @@
 """Several Postgres servers in one connection string, and the fence around one that was replaced."""
 
+import socket
 from pathlib import Path
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
@@ -10,9 +12,11 @@ from cluster.doctor_replication import probe_replication, replication_finding
 from cluster.state.db import embedded
 from cluster.state.db.primary import (
     PATIENCE,
+    PrimarySearch,
     StaleServer,
     TimelineFence,
     patient_conninfo,
+    server_addresses,
     server_conninfos,
     server_name,
 )
@@ -113,8 +117,49 @@ def test_a_server_of_an_older_timeline_is_refused_by_every_process(tmp_path: Pat
 def test_whoever_was_admitted_last_is_asked_first(tmp_path: Path) -> None:
     fence, servers = TimelineFence(tmp_path), server_conninfos(URL)
     assert fence.in_order(servers) == servers
-    fence.prefer(servers[1])
+    fence.admit(servers[1], ("7713", 1))
     assert fence.in_order(servers) == servers[::-1]
+
+
+def test_each_address_of_a_name_may_be_a_server_of_its_own() -> None:
+    asked = []
+
+    def resolve(host: str, port: object, **_: object) -> list[tuple[object, ...]]:
+        asked.append((host, port))
+        if host == "away":
+            raise socket.gaierror("no such name")
+        return [(0, 0, 0, "", (address, port)) for address in {"one": ["10.0.0.1"] * 2}.get(host, ["10.0.0.1", "::2"])]
+
+    found = [conninfo_to_dict(one) for one in server_addresses("host=several dbname=aos", resolve)]
+    assert [(one["host"], one["hostaddr"]) for one in found] == [("several", "10.0.0.1"), ("several", "::2")]
+    assert all(one["target_session_attrs"] == "read-write" for one in found)
+    for itself in (
+        "host=one port=6432",
+        "host=away",
+        "host=/run/postgresql",
+        "host=one hostaddr=10.0.0.9",
+        "dbname=aos",
+    ):
+        assert server_addresses(itself, resolve) == [itself]
+    assert asked == [("several", 5432), ("one", "6432"), ("away", 5432)]
+
+
+def test_of_two_addresses_the_one_that_was_admitted_comes_first(tmp_path: Path) -> None:
+    fence = TimelineFence(tmp_path)
+    servers = ["host=several hostaddr=10.0.0.1", "host=several hostaddr=10.0.0.2"]
+    fence.admit(servers[1], None)
+    assert fence.in_order(servers) == servers[::-1]
+
+
+def test_a_server_that_cannot_be_used_is_passed_over_and_what_is_no_such_error_rises(tmp_path: Path) -> None:
+    search = PrimarySearch("host=/one,/two,/three", TimelineFence(tmp_path))
+    for at, _ in enumerate(search.servers):
+        with search.attempt():
+            raise StaleServer("it was replaced") if at == 1 else psycopg.OperationalError(f"{at} is away")
+    told = search.failure()
+    assert isinstance(told, StaleServer) and str(told) == "0 is away; it was replaced; 2 is away"
+    with pytest.raises(psycopg.ProgrammingError), search.attempt():
+        raise psycopg.ProgrammingError("a query that makes no sense")
 
 
 def test_where_nothing_can_be_kept_this_process_knows_it_all_the_same(tmp_path: Path) -> None:

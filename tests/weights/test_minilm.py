@@ -12,7 +12,7 @@ from cluster.models.embedding.encoder import SentenceEncoder
 from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.embedding.weights import packaged_folder
 from configs.sections_retrieval import EmbeddingSettings
-from tests.fakes.embedder_contract import CATS, OIL, PUMP, embeds_the_tail, keeps_the_contract
+from tests.fakes.embedder_contract import CATS, OIL, PUMP, assert_tail_embedded, keeps_the_contract
 
 SETTINGS = EmbeddingSettings()
 
@@ -45,7 +45,7 @@ async def test_minilm_keeps_the_contract_without_a_network(minilm: LocalEmbedder
 
 async def test_the_tail_beyond_the_window_is_embedded(minilm: LocalEmbedder) -> None:
     """X-01, EM-07: no text beyond the model's window is left out of the vector."""
-    await embeds_the_tail(minilm)
+    await assert_tail_embedded(minilm)
 
 
 async def test_the_number_format_hardly_changes_the_vectors(minilm: LocalEmbedder) -> None:
@@ -68,7 +68,7 @@ async def test_numpy_makes_the_same_vectors_without_torch(minilm: LocalEmbedder)
     assert (np.sum(found * await exact.embed(texts), axis=1) > 0.99999).all()
     assert (np.sum(found * await minilm.embed(texts), axis=1) > 0.999).all()
     await keeps_the_contract(light)
-    await embeds_the_tail(light)
+    await assert_tail_embedded(light)
 
 
 def test_absent_weights_and_gpus_are_named_with_a_fix(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from pipelines.documents.sources.source_port import (
     Source,
     SourceAway,
     SourceBounds,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceOpening,
     SourceRefused,
@@ -42,12 +42,12 @@ from tests.fakes.web_server import WebPage, WebServer, web_server
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> SourceGround:
+def dependencies(tmp_path: Path) -> SourceDependencies:
     async def find(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
     guard = EndpointGuard(("127.0.0.0/8",), find)
-    return SourceGround(
+    return SourceDependencies(
         None, guard.check, guard.check_host, cache=tmp_path / "cache", bounds=SourceBounds(web_rate=1000)
     )
 
@@ -60,7 +60,7 @@ async def listed(source: Source) -> list[str]:
 
 
 async def test_a_certificate_is_for_the_name_and_one_that_changed_is_refused(
-    tmp_path: Path, ground: SourceGround, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, dependencies: SourceDependencies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for authority in ("first", "second"):
         (tmp_path / authority).mkdir()
@@ -68,16 +68,16 @@ async def test_a_certificate_is_for_the_name_and_one_that_changed_is_refused(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "first" / "ca.crt"))
     with web_server(tmp_path / "first" / "site.crt") as site:
         site.put("/", "Home.")
-        opened = await WEB.open(SourceOpening({"url": site.url, "requests_per_second": "1000"}), ground)
+        opened = await WEB.open(SourceOpening({"url": site.url, "requests_per_second": "1000"}), dependencies)
         assert await listed(opened) == [f"{site.url}/"], "reached at 127.0.0.1 as localhost"
-        host = await check_host_of(site.url, ground)
+        host = await check_host_of(site.url, dependencies)
         assert host.base.startswith("https://127.0.0.1:") and host.extensions == {"sni_hostname": "localhost"}
         other = site.url.replace("localhost", "elsewhere.test")
         with pytest.raises(SourceRefused, match="certificate"):
-            await listed(await WEB.open(SourceOpening({"url": other, "requests_per_second": "1000"}), ground))
+            await listed(await WEB.open(SourceOpening({"url": other, "requests_per_second": "1000"}), dependencies))
     with web_server(tmp_path / "second" / "site.crt") as site:
         for kind in (WEB, GIT):
-            opened = await kind.open(SourceOpening({"url": f"{site.url}/x"}), ground)
+            opened = await kind.open(SourceOpening({"url": f"{site.url}/x"}), dependencies)
             with pytest.raises(SourceRefused, match="certificate"):
                 await listed(opened)
 
@@ -120,7 +120,7 @@ async def test_a_site_in_trouble_is_asked_again_when_it_says() -> None:
 
 
 def site_client(url: str, rate: float, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> SiteClient:
-    return SiteClient(checked_client(ground_of("127.0.0.1")), url, rate, sleep)
+    return SiteClient(checked_client(dependencies_of("127.0.0.1")), url, rate, sleep)
 
 
 async def client_away(url: str) -> str:
@@ -131,7 +131,9 @@ async def client_away(url: str) -> str:
     return answer.why
 
 
-def ground_of(*answers: str, allow: tuple[str, ...] = ("127.0.0.1",), looked: list[int] | None = None) -> SourceGround:
+def dependencies_of(
+    *answers: str, allow: tuple[str, ...] = ("127.0.0.1",), looked: list[int] | None = None
+) -> SourceDependencies:
     """Names have these addresses one after the other, and then the last one for ever; `looked` counts."""
     left = list(answers)
 
@@ -141,7 +143,7 @@ def ground_of(*answers: str, allow: tuple[str, ...] = ("127.0.0.1",), looked: li
         return [left.pop(0) if len(left) > 1 else left[0]]
 
     guard = EndpointGuard(allow, find)
-    return SourceGround(None, guard.check, guard.check_host)
+    return SourceDependencies(None, guard.check, guard.check_host)
 
 
 def named(site: WebServer, host: str) -> str:
@@ -161,8 +163,8 @@ async def test_a_name_that_means_another_address_a_moment_later_is_connected_to_
     times = [0.0]
     with web_server() as site:
         site.put("/x", "Here.")
-        ground = ground_of("127.0.0.1", "10.0.0.9")
-        client = httpx.AsyncClient(transport=CheckedTransport(ground, lambda: times[0]), trust_env=False)
+        dependencies = dependencies_of("127.0.0.1", "10.0.0.9")
+        client = httpx.AsyncClient(transport=CheckedTransport(dependencies, lambda: times[0]), trust_env=False)
         url = f"{named(site, 'cloud.test')}/x"
         for _ in range(3):
             assert b"Here." in await body_of(client, url)
@@ -180,11 +182,11 @@ async def test_a_site_is_asked_at_the_checked_address_by_its_name_and_is_checked
         site.put("/x", "There.")
         url = named(site, "site.test")
         moved = [0]
-        ground = ground_of(*["127.0.0.1"] * 2, "10.0.0.9", looked=moved)
-        opened = await WEB.open(SourceOpening({"url": f"{url}/", "requests_per_second": "1000"}), ground)
+        dependencies = dependencies_of(*["127.0.0.1"] * 2, "10.0.0.9", looked=moved)
+        opened = await WEB.open(SourceOpening({"url": f"{url}/", "requests_per_second": "1000"}), dependencies)
         assert await listed(opened) == [f"{url}/", f"{url}/x"], "nobody but the check knows the name"
         assert site.hosts == {url.split("/")[2]} and moved[0] == 2
-        again = await WEB.open(SourceOpening({"url": f"{url}/"}), ground_of("127.0.0.1", "10.0.0.9"))
+        again = await WEB.open(SourceOpening({"url": f"{url}/"}), dependencies_of("127.0.0.1", "10.0.0.9"))
         site.asked.clear()
         with pytest.raises(SourceRefused, match=r"10\.0\.0\.9"):
             await listed(again)
@@ -198,8 +200,8 @@ async def test_webdav_is_asked_at_the_checked_address_by_its_name_on_few_connect
         url = cloud.url.replace("127.0.0.1", "cloud.test")
         keys = {"username": "aos", "password": PASSWORD}
         looked = [0]
-        ground = ground_of(*["127.0.0.1"] * 2, "10.0.0.9", looked=looked)
-        opened = await WEBDAV.open(SourceOpening({"url": url}, keys), ground)
+        dependencies = dependencies_of(*["127.0.0.1"] * 2, "10.0.0.9", looked=looked)
+        opened = await WEBDAV.open(SourceOpening({"url": url}, keys), dependencies)
         pages = [page async for page in opened.list_changes(None)]
         items = [one for page in pages for one in page.items]
         assert len(items) == 9 and not [one for page in pages for one in page.faults]
@@ -209,7 +211,7 @@ async def test_webdav_is_asked_at_the_checked_address_by_its_name_on_few_connect
         assert cloud.hosts == {url.split("/")[2]} and looked[0] == 2
         assert len(cloud.lines) <= 8, "of some twenty requests"
         cloud.count("PROPFIND")
-        again = await WEBDAV.open(SourceOpening({"url": url}, keys), ground_of("127.0.0.1", "10.0.0.9"))
+        again = await WEBDAV.open(SourceOpening({"url": url}, keys), dependencies_of("127.0.0.1", "10.0.0.9"))
         with pytest.raises(SourceRefused, match=r"10\.0\.0\.9"):
             await listed(again)
         assert cloud.asked == []
@@ -223,10 +225,10 @@ async def test_webdav_verifies_the_name_by_the_authority_that_was_given(tmp_path
             (site.url, "may not|no folder|answers"),
             (named(site, "elsewhere.test"), "certificate is not"),
         ):
-            opened = await WEBDAV.open(SourceOpening({"url": f"{url}/x", **told}), ground_of("127.0.0.1"))
+            opened = await WEBDAV.open(SourceOpening({"url": f"{url}/x", **told}), dependencies_of("127.0.0.1"))
             with pytest.raises((SourceRefused, SourceAway), match=why):
                 await listed(opened)
-        opened = await WEBDAV.open(SourceOpening({"url": f"{site.url}/x"}), ground_of("127.0.0.1"))
+        opened = await WEBDAV.open(SourceOpening({"url": f"{site.url}/x"}), dependencies_of("127.0.0.1"))
         with pytest.raises(SourceRefused, match="certificate is not trusted"):
             await listed(opened)
 
@@ -238,11 +240,11 @@ async def test_with_tls_the_second_question_is_checked_too_and_names_share_no_co
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.crt"))
     with web_server(tmp_path / "site.crt") as site:
         site.put("/x", "Here.")
-        async with checked_client(ground_of("127.0.0.1", "169.254.169.254")) as client:
+        async with checked_client(dependencies_of("127.0.0.1", "169.254.169.254")) as client:
             with pytest.raises(EndpointRefused):
                 await body_of(client, f"{site.url}/x")
         assert site.asked == []
-        async with checked_client(ground_of("127.0.0.1")) as client:
+        async with checked_client(dependencies_of("127.0.0.1")) as client:
             assert b"Here." in await body_of(client, f"{site.url}/x")
             with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
                 await body_of(client, f"{named(site, 'elsewhere.test')}/x")
@@ -269,7 +271,7 @@ async def test_redirects_are_checked_and_secrets_stay_with_their_host() -> None:
         site.put("/odd", "", status=302, headers={"Location": "http://[::1/x"})
         site.put("/file", "", status=302, headers={"Location": "file:///etc/passwd"})
         site.put("/nowhere", "", status=302)
-        async with checked_client(ground_of("127.0.0.1", allow=("cloud.test", "elsewhere.test"))) as client:
+        async with checked_client(dependencies_of("127.0.0.1", allow=("cloud.test", "elsewhere.test"))) as client:
             url = named(site, "cloud.test")
             how = {"headers": {"X-Kept": "1"}, "secret": {"Authorization": "Bearer t"}, "params": {"q": "1"}}
             assert b"Here." in await body_of(client, f"{url}/out", **how)

@@ -23,7 +23,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceItem,
     SourceOpening,
     SourceRefused,
@@ -51,20 +51,20 @@ async def loopback(host: str, port: int) -> list[str]:
     return [host if host[0].isdigit() else "127.0.0.1"]
 
 
-def ground_of(find: Resolve = loopback) -> SourceGround:
+def dependencies_of(find: Resolve = loopback) -> SourceDependencies:
     guard = EndpointGuard(("127.0.0.1", "localhost", "cloud.test"), find)
-    return SourceGround(None, guard.check, guard.check_host)
+    return SourceDependencies(None, guard.check, guard.check_host)
 
 
 @asynccontextmanager
 async def opened(
-    drive: CloudDrive, kind: str, ground: SourceGround | None = None, host: str = "127.0.0.1", **secret: str
+    drive: CloudDrive, kind: str, dependencies: SourceDependencies | None = None, host: str = "127.0.0.1", **secret: str
 ) -> AsyncIterator[Source]:
     url = drive.url.replace("127.0.0.1", host)
     settings = {"endpoint": f"{url}/{BASES[kind]}", "token_url": f"{url}/token"}
     settings |= {"drive": "b!d"} if kind == "onedrive" else {}
     opening = SourceOpening(settings, secret or {"token": TOKEN})
-    source = await SOURCE_KINDS[kind].open(opening, ground or ground_of())
+    source = await SOURCE_KINDS[kind].open(opening, dependencies or dependencies_of())
     try:
         yield source
     finally:
@@ -362,9 +362,9 @@ async def test_a_name_that_means_an_inner_address_at_the_second_question_is_not_
         return left.pop(0) if len(left) > 1 else left[0]
 
     guard = EndpointGuard(("127.0.0.1",), find)
-    ground = SourceGround(None, guard.check, guard.check_host)
+    dependencies = SourceDependencies(None, guard.check, guard.check_host)
     with pytest.raises(Exception, match="not a public address"):
-        async with opened(drive, kind, ground, "cloud.test") as source:
+        async with opened(drive, kind, dependencies, "cloud.test") as source:
             await pages_of(source)
     assert drive.seen == []
 
@@ -379,7 +379,7 @@ async def test_a_name_that_has_no_address_for_a_while_is_a_service_that_is_away(
             raise Unavailable(f"{host} cannot be resolved")
         return ["127.0.0.1"]
 
-    async with opened(drive, kind, ground_of(find), "cloud.test") as source:
+    async with opened(drive, kind, dependencies_of(find), "cloud.test") as source:
         with pytest.raises(SourceAway, match="cannot be resolved"):
             await pages_of(source)
 
@@ -409,10 +409,10 @@ async def test_nobody_is_asked_again_without_a_rest(
 
     headers = {} if told is None else {"retry-after": told}
     drive.instead = lambda path, request: Response("x" * 1_000_000, status, headers=headers)
-    ground = ground_of()
-    http = checked_client(ground)
+    dependencies = dependencies_of()
+    http = checked_client(dependencies)
     tokens = CloudTokens(http, {"token": TOKEN}, TokenEndpoint(f"{drive.url}/token"))
-    client = CloudClient(http, f"{drive.url}/box/2.0", tokens, ground.check_endpoint, pause)
+    client = CloudClient(http, f"{drive.url}/box/2.0", tokens, dependencies.check_endpoint, pause)
     with pytest.raises(SourceAway, match=str(status)):
         await client.get("folders/0/items")
     assert slept == waits and len(drive.seen) == len(waits) + 1

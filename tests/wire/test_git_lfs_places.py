@@ -4,7 +4,7 @@ import pytest
 
 from cluster.basics.errors import Permanent, Transient, Unavailable
 from pipelines.documents.sources.repositories.git_lfs import LfsPointer, LfsServer
-from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceRefused
+from pipelines.documents.sources.source_port import SourceAway, SourceDependencies, SourceRefused
 from pipelines.documents.sync.source_opener import EndpointRefused
 
 
@@ -17,7 +17,7 @@ async def test_a_place_that_may_not_or_cannot_be_reached_is_the_items_fault(
     async def check(url: str) -> str:
         raise raised
 
-    server = LfsServer("https://git.example/a.git", SourceGround(None, check))
+    server = LfsServer("https://git.example/a.git", SourceDependencies(None, check))
     with pytest.raises(told, match=r"big\.bin"):
         async for _ in server.read(LfsPointer("0" * 64, 1), "big.bin"):
             pass

@@ -19,7 +19,7 @@ from pipelines.documents.sources.source_port import (
     ItemGone,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceOpening,
@@ -44,7 +44,7 @@ async def as_it_is(url: str) -> str:
 
 
 async def opened(cloud: FakeNextcloud, secret: Mapping[str, str] = KEYS, **settings: str) -> Source:
-    return await KIND.open(SourceOpening({"url": cloud.url, **settings}, secret), SourceGround(None, as_it_is))
+    return await KIND.open(SourceOpening({"url": cloud.url, **settings}, secret), SourceDependencies(None, as_it_is))
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ async def test_a_busy_server_is_asked_again_after_the_time_that_it_names(cloud: 
 async def test_redirects_on_the_origin_are_followed_with_the_credential(cloud: FakeNextcloud) -> None:
     short = cloud.url.replace(ROOT, f"{ROOT}/short")
     cloud.lie = lambda method, path: Lie(301, headers={"Location": f"{ROOT}/d1"}) if path == "short" else None
-    one = await KIND.open(SourceOpening({"url": short}, KEYS), SourceGround(None, as_it_is))
+    one = await KIND.open(SourceOpening({"url": short}, KEYS), SourceDependencies(None, as_it_is))
     assert (await listed(one))[0] == {"1.txt"}
     await one.close()
 
@@ -334,9 +334,9 @@ async def test_a_token_or_a_name_and_password_are_taken_and_nothing_else(cloud: 
             await opened(cloud, url=url)
     with pytest.raises(SourceInvalid, match="PEM"):
         await opened(cloud, authority="none")
-    ground = SourceGround(None, as_it_is)
+    dependencies = SourceDependencies(None, as_it_is)
     with pytest.raises(SourceInvalid, match="people"):
-        await NEXTCLOUD.open(SourceOpening({"url": cloud.url, "people": "anna"}, KEYS), ground)
+        await NEXTCLOUD.open(SourceOpening({"url": cloud.url, "people": "anna"}, KEYS), dependencies)
 
 
 async def test_one_that_is_shared_twice_is_one_item(cloud: FakeNextcloud, source: Source) -> None:

@@ -17,7 +17,7 @@ audit = typer.Typer(no_args_is_help=True, help="Take the audit trail out, and ve
 
 
 @audit.command("export")
-def export_trail(
+def export_audit_log(
     context: CommandContext,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file; it is there when all of it came.")],
     since: Annotated[datetime | None, typer.Option("--from", help="The first moment, UTC.")] = None,
@@ -42,7 +42,7 @@ def export_trail(
 
 
 @audit.command("verify")
-def verify_trail(
+def verify_audit_log(
     context: CommandContext,
     file: Annotated[
         Path | None, typer.Argument(help="A file of aos audit export, or a collector's; else the server's own trail.")

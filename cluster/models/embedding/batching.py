@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Overloaded
-from cluster.basics.priority import give_way
+from cluster.basics.priority import lower_thread_priority
 from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.ports import EmbeddingLane
 
@@ -43,7 +43,7 @@ class EmbeddingBatcher:
         Who comes while `limit` tokens wait in a lane is refused. With `idle`, bulk work gives way to everything else.
         """
         self._encode, self._budget, self._limit = encode, budget, limit
-        behind = ThreadPoolExecutor(1, initializer=give_way if idle else None)
+        behind = ThreadPoolExecutor(1, initializer=lower_thread_priority if idle else None)
         self._threads = {EmbeddingLane.QUESTION: ThreadPoolExecutor(1), EmbeddingLane.BULK: behind}
         self._calls: dict[EmbeddingLane, deque[_Call]] = {lane: deque() for lane in EmbeddingLane}
         self._work: dict[EmbeddingLane, asyncio.Task[None]] = {}

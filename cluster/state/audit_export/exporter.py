@@ -5,7 +5,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cluster.basics.errors import Unavailable
 from cluster.state.audit_export.cursors import AuditCursors, CursorLease
 from cluster.state.audit_export.sinks import AuditSink, CollectorAway
 from cluster.state.work.lease import Heartbeat, LeaseSweep
@@ -35,26 +34,22 @@ class AuditExporter:
     ) -> None:
         """`sinks` by name, `owner` of leases, for people. Nothing runs before `open`."""
         self.cursors, self.sinks, self.settings = cursors, sinks, settings
-        self._owner, self._stop = owner, asyncio.Event()
+        self._owner = owner
         self._turns = list(sinks)  # whoever was served longest ago is asked first
         self._sweep = LeaseSweep(self._claim, self._export, AT_ONCE, lambda: settings.poll_seconds)
-        self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Begin to send, if there is anybody to send to."""
         if self.sinks:
-            self._running = asyncio.create_task(self._sweep.run(self._stop))
+            self._sweep.open()
 
     async def close(self) -> None:
         """End; batches on their way are waited for."""
-        self._stop.set()
-        if self._running is not None:
-            await asyncio.wait({self._running})
+        await self._sweep.close()
 
     def check(self) -> None:
         """Raises Unavailable where nobody sends any more in this process, with the reason."""
-        if self._running is not None and self._running.done() and not self._stop.is_set():
-            raise Unavailable(f"the audit trail is not sent: {self._running.exception()!r}")
+        self._sweep.require_running("the audit trail is not sent")
 
     def of_tenant(self, tenant: str) -> Mapping[str, PlacedSink]:
         """The collectors that get this tenant's trail, by name."""
@@ -76,12 +71,8 @@ class AuditExporter:
     async def _export(self, lease: CursorLease, stop: asyncio.Event) -> None:
         """Send what one collector lacks of one tenant, for as long as the lease holds."""
         heartbeat = Heartbeat(self.cursors.heartbeat, lease, LEASE_SECONDS, LEASE_SECONDS / 4)
-        working = await heartbeat.run(self._send_batches(lease, stop, heartbeat), asyncio.Event())
-        if heartbeat.lost:
-            return
-        if not working.cancelled():
-            working.result()  # an error is logged by the sweep, and the next attempt waits until the lease runs out
-        await self.cursors.release(lease)
+        sending = self._send_batches(lease, stop, heartbeat)  # a batch on its way is not cut off
+        await heartbeat.run_and_release(sending, asyncio.Event(), self.cursors.release)
 
     async def _send_batches(self, lease: CursorLease, stop: asyncio.Event, heartbeat: Heartbeat[CursorLease]) -> None:
         sink = self.sinks[lease.sink].sink

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import psutil
-import psycopg
 
+from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import InvalidSettings
 from cluster.state.backup.backup_state import note_backup_state
@@ -28,7 +28,8 @@ from cluster.state.backup.destination import BackupFailed, Destination
 from cluster.state.backup.instance_claim import claim_database, claim_destination
 from cluster.state.backup.wrapped_files import read_passphrase, wrap_files
 from cluster.state.db.daemon import end_process, file_lock, make_private
-from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs
+from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs, timeline_fence
+from cluster.state.db.primary import connect_primary_blocking
 from configs.sections import Settings
 from configs.settings import env_file_path, section_types
 
@@ -181,20 +182,19 @@ def segment_of(timeline: int, lsn: str) -> str:
 
 def run_tool(command: list[str], room: DiskRoom | None = None) -> None:
     """One of Postgres' programs. Raises BackupFailed with its words; DiskFull before a disk is full that others use."""
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as tool:
+    with (
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as tool,
+        cleanup_on_error(tool.kill),
+    ):
         while True:
             try:
                 words, _ = tool.communicate(timeout=0.5)
                 break
             except subprocess.TimeoutExpired:
                 if room is not None and (why := room.missing()) is not None:
-                    tool.kill()
                     raise why from None
-            except BaseException:
-                tool.kill()
-                raise
     if tool.returncode != 0:
         raise BackupFailed(f"{Path(command[0]).name} ({tool.returncode}): {words.strip()[-800:]}")
 
@@ -223,6 +223,6 @@ def _ask(settings: Settings, query: str) -> str:
     admin = postgres_endpoints(settings)[1]
     if admin is None:
         raise InvalidSettings("the owner of the database is not configured", fix="Set DATABASE_ADMIN_URL.")
-    with psycopg.connect(admin, autocommit=True, connect_timeout=10) as connection:
+    with connect_primary_blocking(admin, timeline_fence(settings), autocommit=True, connect_timeout=10) as connection:
         row = connection.execute(query.encode()).fetchone()
     return "" if row is None else str(row[0])

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from types import FrameType
 from typing import Final
@@ -173,14 +173,10 @@ def main() -> int:
         signal.signal(number, stop)
     with file_lock(settings.state_dir / "backup-keeper.lock"):  # one that lost its supervisor may just be ending
         keeper = BackupKeeper(settings, lambda line: print(f"backup: {line}", flush=True))
-        try:
+        with suppress(_Stop), closing(keeper):
             while os.getppid() == parent:
                 keeper.step()
                 time.sleep(1)
-        except _Stop:
-            pass
-        finally:
-            keeper.close()
     return 0
 
 

@@ -21,7 +21,8 @@ from cluster.state.backup.destination import BackupFailed, Destination
 from cluster.state.backup.instance_claim import claim_database, claim_destination
 from cluster.state.backup.log_segments import LogSpool
 from cluster.state.db.daemon import end_process, find_daemon, make_private
-from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs
+from cluster.state.db.embedded import is_external, postgres_endpoints, postgres_programs, timeline_fence
+from cluster.state.db.primary import connect_primary_blocking
 from configs.sections import Settings
 
 SLOT: Final = "aos_backup"
@@ -59,7 +60,7 @@ class LogShipping:
         if admin is None:
             return datetime.now(UTC).isoformat()
         try:
-            with psycopg.connect(admin, autocommit=True, connect_timeout=10) as db:
+            with self._connect(admin) as db:
                 self._ship_erasures(db)
                 if is_external(self._settings.postgres):
                     return _now(db)
@@ -82,7 +83,7 @@ class LogShipping:
             copies.copy_all()
             return
         try:
-            with psycopg.connect(admin, autocommit=True, connect_timeout=10) as db:
+            with self._connect(admin) as db:
                 copies.copy_arrived(db)
         except psycopg.Error as error:
             raise BackupFailed(f"bytes of documents cannot be looked for: {error}") from error
@@ -91,6 +92,9 @@ class LogShipping:
         """End the receiver, and a pass over the bytes as soon as it can."""
         self._stop.set()
         self._end_receiver()
+
+    def _connect(self, admin: str) -> psycopg.Connection[Any]:
+        return connect_primary_blocking(admin, timeline_fence(self._settings), autocommit=True, connect_timeout=10)
 
     def _end_receiver(self) -> None:
         if self._receiver is not None:

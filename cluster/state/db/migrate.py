@@ -13,6 +13,7 @@ from cluster.basics.errors import Conflict, InvalidSettings, Permanent, Unavaila
 from cluster.state.db import migration_files
 from cluster.state.db.embedded import APPLICATION_ROLE
 from cluster.state.db.migration_files import MigrationFile, read_migrations
+from cluster.state.db.primary import TimelineFence, connect_primary
 
 FOLDER = migration_files.FOLDER
 LOCK = 7_240_114  # any constant: two starters must not migrate at once
@@ -56,7 +57,8 @@ async def apply_migrations(
 ) -> list[str]:
     """Bring the database up to date and return the names that were applied now.
 
-    `report` gets a line for each, and how long it took, where there was a schema before.
+    `conninfo` is of one server (`current_server`). `report` gets a line for each, and how long it took, where there was
+    a schema before.
 
     Raises:
         InvalidSettings: the role may not bypass row-level security, or an applied file was edited since.
@@ -66,7 +68,7 @@ async def apply_migrations(
     """
     applied_now = []
     files = read_migrations(folder)
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+    async with await connect_primary(conninfo, None, autocommit=True) as connection:
         await connection.execute("select pg_advisory_lock(%s)", (LOCK,))
         await _check_role(connection)
         await connection.execute(
@@ -185,20 +187,21 @@ async def _check_role(connection: psycopg.AsyncConnection[tuple[object, ...]]) -
         )
 
 
-async def let_in(owner: str, application: str) -> None:
+async def let_in(owner: str, application: str, fence: TimelineFence | None) -> None:
     """Give whom the application connects as its rights, once it is certain that row-level security binds them.
 
     The migrations grant to `aos_app`; another role becomes a member of it and inherits. That it owns tables would not
-    exempt it: row-level security is forced on all that have it. Both are connection strings, `owner` of who migrated.
+    exempt it: row-level security is forced on all that have it. Both are connection strings, `owner` of who migrated;
+    `fence` refuses servers that were replaced.
 
     Raises:
         InvalidSettings: the role is exempt from row-level security, or cannot be made a member.
         Unavailable: the application cannot connect.
     """
-    role, belongs = await _application_role(application)
+    role, belongs = await _application_role(application, fence)
     if belongs:
         return
-    async with await psycopg.AsyncConnection.connect(owner, autocommit=True) as connection:
+    async with await connect_primary(owner, None, autocommit=True) as connection:
         await connection.execute("select pg_advisory_lock(%s)", (LOCK,))
         how = "with inherit true" if connection.info.server_version >= GRANT_SAYS_INHERIT else ""
         group, member = sql.Identifier(APPLICATION_ROLE), sql.Identifier(role)
@@ -214,10 +217,10 @@ async def let_in(owner: str, application: str) -> None:
             raise InvalidSettings(what, fix=f"alter role {member.as_string()} inherit;")
 
 
-async def _application_role(application: str) -> tuple[str, bool]:
+async def _application_role(application: str, fence: TimelineFence | None) -> tuple[str, bool]:
     """The application's role, and whether it has the application's rights already."""
     try:
-        async with await psycopg.AsyncConnection.connect(application, autocommit=True) as connection:
+        async with await connect_primary(application, fence, autocommit=True) as connection:
             cursor = await connection.execute(
                 "select rolname::text, rolsuper or rolbypassrls as exempt, exists (select 1 from pg_roles a"
                 " where a.rolname = %s and pg_has_role(current_user, a.oid, 'usage')) as belongs"

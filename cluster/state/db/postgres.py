@@ -19,8 +19,8 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.rows import AsyncRowFactory, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from psycopg_pool.pool_async import AddConnection, MaintenanceTask
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.errors import AosError, Conflict, DiskFull, LegalHold, NotFound, Overloaded, Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.db.primary import TimelineFence, fenced_connection
@@ -36,6 +36,8 @@ DAMAGED = (
     psycopg.errors.DataException,
 )
 
+# psycopg_pool waits twice as long before each try, until this is over; then it begins anew (`check`). Else a standby
+# that takes over after a minute would have nobody for another minute.
 RECONNECT_SECONDS = 2.0
 
 HELD = "AOH09"  # what the triggers of legal holds raise, with whom to ask as their hint
@@ -138,13 +140,15 @@ class Database:
         `fence` refuses servers that were replaced; None where there are none.
         """
         self.fence = fence
-        self._pool: AsyncConnectionPool[Connection] = _Pool(
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=fenced_connection(fence),
             min_size=1,
             max_size=size,
             timeout=timeout,
             max_idle=IDLE_SECONDS,
+            reconnect_timeout=RECONNECT_SECONDS,
+            reconnect_failed=AsyncConnectionPool.check,
             open=False,
             kwargs={"row_factory": dict_row, "autocommit": True},  # transactions are opened with their scope
             check=_check_connection,
@@ -184,21 +188,16 @@ class Database:
         given = {"transaction_read_only": "on"} | of_scope(scope)
         async with self._lent() as connection:
             cursors = []
-            try:
-                # What is sent before a pipeline ends is one transaction without `begin` and `commit`: each would be a
-                # message of its own, which wakes the server. Were it two, the query would have no scope and find
-                # nothing.
-                async with connection.pipeline():
-                    for read in reads:
-                        given |= read.settings
-                        if given:
-                            await connection.execute(*settings_query(given))
-                        cursor = connection.cursor(row_factory=read.row)
-                        cursors.append(await cursor.execute(read.query, read.values, prepare=read.prepare))
-                        given = {}
-            except BaseException:
-                await connection.rollback()
-                raise
+            # What is sent before a pipeline ends is one transaction without `begin` and `commit`: each would be a
+            # message of its own, which wakes the server. Were it two, the query would have no scope and find nothing.
+            async with async_cleanup_on_error(connection.rollback), connection.pipeline():
+                for read in reads:
+                    given |= read.settings
+                    if given:
+                        await connection.execute(*settings_query(given))
+                    cursor = connection.cursor(row_factory=read.row)
+                    cursors.append(await cursor.execute(read.query, read.values, prepare=read.prepare))
+                    given = {}
             return [await cursor.fetchall() for cursor in cursors]
 
     @asynccontextmanager
@@ -207,13 +206,11 @@ class Database:
         async with self._lent() as connection:
             await connection.execute(_begin_statement(scope))
             try:
-                yield Transaction(connection)
+                async with async_cleanup_on_error(connection.rollback):
+                    yield Transaction(connection)
             except psycopg.errors.ReadOnlySqlTransaction as error:  # 25006: a standby by now, or behind a proxy
                 await connection.close()  # the next one may lead to its successor
                 raise Unavailable("this Postgres takes no writes", fix="It is a standby, or was made one.") from error
-            except BaseException:
-                await connection.rollback()
-                raise
             await connection.commit()
 
     @asynccontextmanager
@@ -277,16 +274,6 @@ def classify_postgres_error(error: psycopg.OperationalError) -> AosError:
         fix = "Free some space on the disk of Postgres (embedded, it is that of AOS_STATE_DIR), or move it."
         return DiskFull(f"Postgres has no room to write: {told}", fix=fix)
     return Unavailable(f"Postgres went away: {error}")
-
-
-class _Pool(AsyncConnectionPool[Connection]):
-    """Looks for its server every few seconds; psycopg_pool itself waits twice as long each time.
-
-    A standby that takes over after a minute would have nobody for another minute.
-    """
-
-    async def schedule_task(self, task: MaintenanceTask, delay: float) -> None:
-        await super().schedule_task(task, min(delay, RECONNECT_SECONDS) if isinstance(task, AddConnection) else delay)
 
 
 class _Stack(deque[Connection]):

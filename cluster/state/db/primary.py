@@ -1,4 +1,4 @@
-"""An external Postgres of several servers: whoever takes writes is found, and one that was replaced is not written to.
+"""Opens each connection to Postgres: of several servers the one that takes writes, and none that was replaced.
 
 A standby that is promoted begins a new timeline. The highest that was ever written to is remembered in the state
 directory: a former primary that comes back, and knows nothing of its successor, is of an older one and refused.
@@ -6,7 +6,9 @@ directory: a former primary that comes back, and knows nothing of its successor,
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +16,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import tuple_row
 
+from cluster.basics.cleanup import async_cleanup_on_error, cleanup_on_error
 from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.db.daemon import file_lock, make_private
 
@@ -73,10 +76,39 @@ def server_conninfos(conninfo: str) -> list[str]:
     ]
 
 
+def server_addresses(conninfo: str, resolve: Callable[..., list[Any]] = socket.getaddrinfo) -> list[str]:
+    """As `server_conninfos`, and one for each address of a name that has several: each may be a server of its own.
+
+    Blocks while `resolve` asks for addresses.
+    """
+    return [address for one in server_conninfos(conninfo) for address in _by_address(one, resolve)]
+
+
+def _by_address(conninfo: str, resolve: Callable[..., list[Any]]) -> list[str]:
+    said = conninfo_to_dict(conninfo)
+    host = str(said.get("host") or "")
+    if not host or said.get("hostaddr") or host.startswith(("/", "@")):  # a socket's folder has no address
+        return [conninfo]
+    try:
+        found = resolve(host, said.get("port") or 5432, type=socket.SOCK_STREAM)
+    except OSError:  # who connects with it says so better
+        return [conninfo]
+    addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
+    if len(addresses) < 2:
+        return [conninfo]
+    writable = {} if "target_session_attrs" in said else WRITABLE
+    return [make_conninfo(conninfo, hostaddr=address, **writable) for address in addresses]
+
+
 def server_name(conninfo: str) -> str:
     """`host:port` of a connection string that names one server."""
     said = conninfo_to_dict(conninfo)
     return f"{said.get('host') or said.get('hostaddr') or 'localhost'}:{said.get('port') or 5432}"
+
+
+def _place(conninfo: str) -> tuple[Any, ...]:
+    said = conninfo_to_dict(conninfo)
+    return tuple(said.get(name) for name in ("host", "hostaddr", "port"))
 
 
 def _split(value: Any) -> list[str]:
@@ -94,39 +126,21 @@ class TimelineFence:
         """Nothing is read yet; the folder is one that all machines of a cluster see."""
         self._folder = state_dir / "postgres-timelines"
         self._unkept: dict[str, int] = {}  # what could not be written down
-        self._last = ""
+        self._last: tuple[Any, ...] = ()
         self.refusal: str | None = None
 
     def in_order(self, conninfos: Iterable[str]) -> list[str]:
         """Whoever was admitted last comes first: one that vanished would be waited for by each connection."""
-        return sorted(conninfos, key=lambda one: server_name(one) != self._last)
+        return sorted(conninfos, key=lambda one: _place(one) != self._last)
 
-    def prefer(self, conninfo: str) -> None:
-        """This server was admitted."""
-        self._last, self.refusal = server_name(conninfo), None
+    def admit(self, conninfo: str, identity: tuple[Any, ...] | None) -> None:
+        """Remember the timeline of the server that this names, by its answer to `_IDENTITY`; None where it has none.
 
-    async def admit(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Remember this server's timeline. Raises StaleServer where a later one was written to."""
-        try:
-            async with connection.cursor(row_factory=tuple_row) as cursor:
-                await cursor.execute(_IDENTITY)
-                row = await cursor.fetchone()
-        except _UNTOLD:
-            row = None
-        await connection.rollback()
-        if row is not None and row[1]:
-            await asyncio.to_thread(self.compare, row[0], row[1])
-
-    def admit_now(self, connection: psycopg.Connection[Any]) -> None:
-        """As `admit`, where there is no loop."""
-        try:
-            with connection.cursor(row_factory=tuple_row) as cursor:
-                row = cursor.execute(_IDENTITY).fetchone()
-        except _UNTOLD:
-            row = None
-        connection.rollback()
-        if row is not None and row[1]:
-            self.compare(row[0], row[1])
+        Raises StaleServer where a later one was written to.
+        """
+        if identity is not None and identity[1]:  # a standby's is 0
+            self.compare(str(identity[0]), int(identity[1]))
+        self._last, self.refusal = _place(conninfo), None
 
     def compare(self, system: str, timeline: int) -> None:
         """As `admit`, of a database cluster's identifier and a server's timeline."""
@@ -166,6 +180,34 @@ class TimelineFence:
         return True
 
 
+class PrimarySearch:
+    """One search for the server to connect to: who is next, which error passes on to the next, what is raised at last.
+
+    It waits for nothing itself: who blocks and who does not decide the same.
+    """
+
+    def __init__(self, conninfo: str, fence: TimelineFence) -> None:
+        """Asks for the addresses of names, and blocks meanwhile."""
+        self.servers = fence.in_order(server_addresses(conninfo))
+        self._failures: list[psycopg.Error] = []
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """To connect to one of them, and to have it admitted; where that fails the next one has its turn."""
+        try:
+            yield
+        except psycopg.OperationalError as error:
+            self._failures.append(error)
+
+    def failure(self) -> psycopg.Error:
+        """Of all of them together: StaleServer where one was refused, else as psycopg raises it."""
+        if len(self._failures) == 1:
+            return self._failures[0]
+        told = "; ".join(" ".join(str(one).split()) for one in self._failures)
+        stale = any(isinstance(one, StaleServer) for one in self._failures)
+        return (StaleServer if stale else type(self._failures[-1]))(told)
+
+
 def fenced_connection(fence: TimelineFence | None) -> type[psycopg.AsyncConnection[Any]]:
     """A kind of connection that passes over servers which the fence refuses; without one, any connection."""
     if fence is None:
@@ -175,56 +217,48 @@ def fenced_connection(fence: TimelineFence | None) -> type[psycopg.AsyncConnecti
     class FencedConnection(psycopg.AsyncConnection[Any]):
         @classmethod
         async def connect(cls, conninfo: str = "", **rest: Any) -> Self:
-            failures: list[psycopg.Error] = []
-            for one in held.in_order(server_conninfos(conninfo)):
-                try:
+            search = await asyncio.to_thread(PrimarySearch, conninfo, held)
+            for one in search.servers:
+                with search.attempt():
                     connection = await super().connect(one, **rest)
-                except psycopg.OperationalError as error:
-                    failures.append(error)
-                    continue
-                try:
-                    await held.admit(connection)
-                except psycopg.OperationalError as error:
-                    await connection.close()
-                    failures.append(error)
-                    continue
-                except BaseException:
-                    await connection.close()
-                    raise
-                held.prefer(one)
-                return connection
-            raise _one_of(failures)
+                    async with async_cleanup_on_error(connection.close):
+                        identity = None
+                        with suppress(*_UNTOLD):
+                            cursor = await connection.cursor(row_factory=tuple_row).execute(_IDENTITY)
+                            identity = await cursor.fetchone()
+                        await connection.rollback()
+                        await asyncio.to_thread(held.admit, one, identity)
+                        return connection
+            raise search.failure()
 
     return FencedConnection
 
 
-def connect_fenced(conninfo: str, fence: TimelineFence | None, **rest: Any) -> psycopg.Connection[Any]:
-    """As a connection of `fenced_connection`, where there is no loop; raises as psycopg does."""
+async def connect_primary(conninfo: str, fence: TimelineFence | None, **rest: Any) -> psycopg.AsyncConnection[Any]:
+    """A connection outside the pool, to the one server that a pool would write to; `rest` as psycopg has it.
+
+    `fence` is None for an embedded server, and for one that `current_server` has just named. Raises as psycopg does,
+    StaleServer where whoever takes writes was replaced.
+    """
+    return await fenced_connection(fence).connect(conninfo, **rest)
+
+
+def connect_primary_blocking(conninfo: str, fence: TimelineFence | None, **rest: Any) -> psycopg.Connection[Any]:
+    """As `connect_primary`, for programs and threads that have no loop."""
     if fence is None:
         return psycopg.connect(conninfo, **rest)
-    failures: list[psycopg.Error] = []
-    for one in fence.in_order(server_conninfos(conninfo)):
-        try:
+    search = PrimarySearch(conninfo, fence)
+    for one in search.servers:
+        with search.attempt():
             connection = psycopg.connect(one, **rest)
-        except psycopg.OperationalError as error:
-            failures.append(error)
-            continue
-        try:
-            fence.admit_now(connection)
-        except psycopg.OperationalError as error:
-            connection.close()
-            failures.append(error)
-            continue
-        fence.prefer(one)
-        return connection
-    raise _one_of(failures)
-
-
-def _one_of(failures: list[psycopg.Error]) -> psycopg.Error:
-    if len(failures) == 1:
-        return failures[0]
-    told = "; ".join(" ".join(str(one).split()) for one in failures)
-    return (StaleServer if any(isinstance(one, StaleServer) for one in failures) else type(failures[-1]))(told)
+            with cleanup_on_error(connection.close):
+                identity = None
+                with suppress(*_UNTOLD):
+                    identity = connection.cursor(row_factory=tuple_row).execute(_IDENTITY).fetchone()
+                connection.rollback()
+                fence.admit(one, identity)
+                return connection
+    raise search.failure()
 
 
 async def current_server(conninfo: str, fence: TimelineFence | None) -> str:
@@ -234,16 +268,15 @@ async def current_server(conninfo: str, fence: TimelineFence | None) -> str:
     """
     if fence is None:
         return conninfo
-    failures: list[psycopg.Error] = []
-    for one in fence.in_order(server_conninfos(conninfo)):
-        try:
-            connection = await fenced_connection(fence).connect(one, autocommit=True)
-        except psycopg.OperationalError as error:
-            failures.append(error)
-            continue
-        await connection.close()
-        return one
-    told = _one_of(failures)
-    if isinstance(told, StaleServer):
-        raise Conflict(str(told), fix="Start its successor, or name that one in DATABASE_ADMIN_URL too.") from told
-    raise Unavailable(f"Postgres does not answer: {told}", fix="Start it, or correct DATABASE_ADMIN_URL.") from told
+    try:
+        async with await connect_primary(conninfo, fence, autocommit=True) as connection:
+            found = connection.info
+            address = {"hostaddr": found.hostaddr} if found.hostaddr else {}
+            return make_conninfo(conninfo, host=found.host, port=found.port, **address)
+    except StaleServer as error:
+        fix = "Start its successor, or name that one in DATABASE_ADMIN_URL too."
+        raise Conflict(str(error), fix=fix) from error
+    except psycopg.OperationalError as error:
+        raise Unavailable(
+            f"Postgres does not answer: {error}", fix="Start it, or correct DATABASE_ADMIN_URL."
+        ) from error

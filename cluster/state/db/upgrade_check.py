@@ -12,10 +12,12 @@ from cluster.basics.errors import AosError, InvalidSettings, Permanent, Unavaila
 from cluster.state.db import embedded, migrate
 from cluster.state.db.migration_files import FOLDER, HeldLock, MigrationFile, read_migrations
 from cluster.state.db.postgres_major import OtherPostgres, data_major, programs_major
+from cluster.state.db.primary import TimelineFence, connect_primary
 from configs.sections import Settings
 
 ROOM = 256 * 2**20  # bytes that stay free beside what migrations write
-LOOK = "-c default_transaction_read_only=on -c lock_timeout=5s -c statement_timeout=60s"
+# Not as options of the connection: to whoever looks for a server that takes writes, it would not be one.
+LOOK = "set default_transaction_read_only = on; set lock_timeout = '5s'; set statement_timeout = '60s'"
 UP_TO_DATE, REFUSED, PENDING, PENDING_STOP = 0, 1, 3, 4  # exit codes
 
 
@@ -109,7 +111,7 @@ def check_upgrade(
                     "an external Postgres is configured, but not who may migrate it",
                     fix="Set DATABASE_ADMIN_URL (or POSTGRES_ADMIN_USER and POSTGRES_ADMIN_PASSWORD).",
                 )
-            schema = asyncio.run(read_schema(owner))
+            schema = asyncio.run(read_schema(owner, embedded.timeline_fence(settings)))
     except OtherPostgres as error:
         return UpgradeReport(refusals=(_refusal(error),), data=wrote, brings=brings)
     free = None if external else (free_bytes or _free_bytes)(data)
@@ -147,21 +149,22 @@ def judge_upgrade(
     )
 
 
-async def read_schema(owner: str) -> SchemaState:
+async def read_schema(owner: str, fence: TimelineFence | None) -> SchemaState:
     """The migrations that are applied, and the bytes of each table with its indexes; `owner` is who migrates.
 
     Raises Unavailable where it cannot be asked.
     """
     try:
-        return await _read_schema(owner)
+        return await _read_schema(owner, fence)
     except (psycopg.OperationalError, psycopg.errors.InsufficientPrivilege) as error:
         raise Unavailable(
             f"Postgres cannot be asked: {str(error).strip()}", fix="See to the server, and to DATABASE_ADMIN_URL."
         ) from error
 
 
-async def _read_schema(owner: str) -> SchemaState:
-    async with await psycopg.AsyncConnection.connect(owner, autocommit=True, options=LOOK) as connection:
+async def _read_schema(owner: str, fence: TimelineFence | None) -> SchemaState:
+    async with await connect_primary(owner, fence, autocommit=True) as connection:
+        await connection.execute(LOOK)
         there = await connection.execute("select to_regclass('public.schema_migrations') is not null")
         applied: dict[str, str] = {}
         if await there.fetchone() == (True,):

@@ -3,9 +3,9 @@
 import secrets
 from collections.abc import Callable
 
-import psycopg
 from argon2 import PasswordHasher
 
+from cluster.state.db.primary import connect_primary
 from configs.sections_identity import AuthSettings
 
 
@@ -17,11 +17,11 @@ def new_password() -> str:
 async def first_admin(conninfo: str, settings: AuthSettings, make: Callable[[], str] = new_password) -> str | None:
     """Make the first administrator where there is no user yet.
 
-    `conninfo` is that of the schema's owner, who sees all tenants. `make` is called for a password, unless the operator
-    chose one, before anything is stored: what it keeps outlives a start that fails. Returns the new password, to be
-    printed once and changed at the first login; None where users exist already.
+    `conninfo` is that of the schema's owner, who sees all tenants, on one server. `make` is called for a password,
+    unless the operator chose one, before anything is stored: what it keeps outlives a start that fails. Returns the new
+    password, to be printed once and changed at the first login; None where users exist already.
     """
-    async with await psycopg.AsyncConnection.connect(conninfo) as connection:
+    async with await connect_primary(conninfo, None) as connection:
         await connection.execute("select pg_advisory_xact_lock(hashtext('aos.bootstrap'))")
         cursor = await connection.execute("select exists (select 1 from users)")
         row = await cursor.fetchone()

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-import psycopg
 from psycopg.types.json import Jsonb
 
+from cluster.state.db.primary import connect_primary
 from configs.settings import LayeredSettings, Source
 
 DETECTED: Final = "embedding.detected"
@@ -19,20 +19,20 @@ _KEEP = "insert into system_settings (key, value) values (%s, %s) on conflict (k
 
 async def is_indexed(conninfo: str) -> bool:
     """True where any workspace has an index, of any tenant; `conninfo` is the owner's of the schema."""
-    async with await psycopg.AsyncConnection.connect(conninfo) as connection:
+    async with await connect_primary(conninfo, None) as connection:
         row = await (await connection.execute(_INDEXED)).fetchone()
     return bool(row and row[0])
 
 
 async def stored_embedding(conninfo: str) -> dict[str, Any]:
     """What is stored of the section `embedding`, by the names of its settings."""
-    async with await psycopg.AsyncConnection.connect(conninfo) as connection:
+    async with await connect_primary(conninfo, None) as connection:
         return dict(await (await connection.execute(_STORED)).fetchall())
 
 
 async def keep_detected(conninfo: str, source: str, base_url: str, model: str) -> None:
     """Store the choice; what somebody has set meanwhile stays."""
-    async with await psycopg.AsyncConnection.connect(conninfo) as connection:
+    async with await connect_primary(conninfo, None) as connection:
         await connection.execute(_LOCK)
         for key, value in (("detected", source), ("base_url", base_url), ("model", model)):
             await connection.execute(_KEEP, (f"embedding.{key}", Jsonb(value)))

@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 from cluster.basics.errors import Unavailable
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row, SqlStore, Transaction, load_queries
-from cluster.state.db.primary import TimelineFence, connect_fenced
+from cluster.state.db.primary import TimelineFence, connect_primary_blocking
 from configs.keys import APPLICATIONS, Part
 
 CONNECT_SECONDS = 5
@@ -108,7 +108,7 @@ class RestartLedger:
     @contextmanager
     def _open_connection(self) -> Iterator[psycopg.Connection[Row]]:
         try:
-            with connect_fenced(
+            with connect_primary_blocking(
                 self._dsn, self._fence, connect_timeout=CONNECT_SECONDS, row_factory=dict_row
             ) as connection:
                 yield connection

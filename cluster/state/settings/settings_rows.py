@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from cluster.basics.errors import Conflict, Unavailable
 from cluster.state.db.embedded import is_external, postgres_endpoints, timeline_fence
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction, load_queries
-from cluster.state.db.primary import connect_fenced
+from cluster.state.db.primary import connect_primary_blocking
 from cluster.state.settings.detected_embedder import DETECTED, DETECTED_ROWS, lapsed_detection
 from cluster.state.vault import UnopenableSecret, Vault, vault_of
 from configs.keys import Part, setting_keys
@@ -200,7 +200,7 @@ def read_stored_rows(settings: Settings) -> StoredSettings:
         return none
     dsn, sql = postgres_endpoints(settings)[0], load_queries(Path(__file__).with_suffix(".sql"))
     try:
-        with connect_fenced(
+        with connect_primary_blocking(
             dsn, timeline_fence(settings), connect_timeout=CONNECT_SECONDS, row_factory=dict_row
         ) as connection:
             version = connection.execute(sql["version"]).fetchone()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from cluster.basics.errors import AosError, LeaseLost, Transient
+from cluster.basics.errors import AosError, LeaseLost, Transient, Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Row, SqlStore, Transaction
 
@@ -176,6 +176,17 @@ class Heartbeat(Generic[L]):
                 working.cancel()
         return working
 
+    async def run_and_release(
+        self, work: Coroutine[Any, Any, None], leave: asyncio.Event, release: Callable[[L], Awaitable[None]]
+    ) -> None:
+        """As `run`; the lease is given back, unless it was lost. Raises what the work did: the lease runs out then."""
+        working = await self.run(work, leave)
+        if self.lost:
+            return
+        if not working.cancelled():
+            working.result()
+        await release(self._lease)
+
     async def _keep(self) -> None:
         try:
             while not self.lost:
@@ -201,7 +212,8 @@ class LeaseSweep(Generic[L]):
         `poll` tells the seconds between two looks when nothing waits.
         """
         self._claim, self._carry, self._most, self._poll = claim, carry, most, poll
-        self._wake = asyncio.Event()
+        self._wake, self._stop = asyncio.Event(), asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
         self.carried: dict[L, asyncio.Task[None]] = {}
 
     @property
@@ -213,9 +225,24 @@ class LeaseSweep(Generic[L]):
         """Look now: something waits."""
         self._wake.set()
 
-    def start(self, lease: L, stop: asyncio.Event) -> None:
-        """Carry one that was claimed."""
-        task = self.carried[lease] = asyncio.create_task(self._carry(lease, stop))
+    def open(self) -> None:
+        """Sweep in a task of its own until `close`."""
+        self._running = asyncio.create_task(self.run(self._stop))
+
+    async def close(self) -> None:
+        """End; what is carried has ended or was given back then."""
+        self._stop.set()
+        if working := {*self.carried.values(), *([] if self._running is None else [self._running])}:
+            await asyncio.wait(working)
+
+    def require_running(self, without: str) -> None:
+        """Raises Unavailable where it was opened and has ended by itself: `without` it, and why."""
+        if self._running is not None and self._running.done() and not self._stop.is_set():
+            raise Unavailable(f"{without}: {self._running.exception()!r}")
+
+    def start(self, lease: L, stop: asyncio.Event | None = None) -> None:
+        """Carry one that was claimed, until `close` where no event says otherwise."""
+        task = self.carried[lease] = asyncio.create_task(self._carry(lease, stop or self._stop))
         task.add_done_callback(partial(self._ended, lease))
 
     async def run(self, stop: asyncio.Event) -> None:

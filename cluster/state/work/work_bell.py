@@ -11,6 +11,7 @@ import psycopg
 
 from cluster.basics.errors import Transient
 from cluster.state.db.postgres import Database, SqlStore
+from cluster.state.db.primary import connect_primary
 
 _log = logging.getLogger("aos.work")
 
@@ -58,7 +59,7 @@ class WorkBell(SqlStore, queries="work_bell.sql"):
         """Listen until cancelled; a connection that is lost is made anew."""
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+                async with await connect_primary(self._conninfo, self._db.fence, autocommit=True) as connection:
                     await connection.execute(self._sql["listen"].encode())
                     while await self._hear(connection):
                         pass

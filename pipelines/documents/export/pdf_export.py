@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.priority import ProcessPriority, step_back
+from cluster.basics.priority import ProcessPriority, lower_process_priority
 from cluster.basics.scope import Scope
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents.document import FailureReason, Unreadable
@@ -95,7 +95,7 @@ class SearchablePdfExporter:
 
 def make_searchable_pdf_worker(read: ReadSettings, ocr: OcrSettings) -> object:
     """In the child: the libraries are imported here and not in the parent."""
-    step_back(ProcessPriority.LOW)
+    lower_process_priority(ProcessPriority.LOW)
     # Frames of a picture may share their bytes: what is written is bounded by itself.
     most = max(_LEAST_WRITTEN, _TIMES_WRITTEN * read.max_file_bytes)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))

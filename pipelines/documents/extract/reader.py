@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from cluster.basics.priority import ProcessPriority, step_back
+from cluster.basics.priority import ProcessPriority, lower_process_priority
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
 from pipelines.documents.cpu_pulses import SharedPace
@@ -229,7 +229,7 @@ def make_extraction_worker(
     priority: ProcessPriority = ProcessPriority.NORMAL,
 ) -> object:
     """In the child: the parsers are imported here and not in the parent."""
-    step_back(priority)
+    lower_process_priority(priority)
     from pipelines.documents.extract.extraction_worker import ExtractionWorker
 
     return ExtractionWorker(read, ocr, make_engine or _load_page_reader)

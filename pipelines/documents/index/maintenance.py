@@ -12,7 +12,7 @@ from psycopg import sql
 
 from cluster.basics.errors import Transient
 from cluster.state.db.postgres import DAMAGED, Database, load_queries
-from cluster.state.db.primary import fenced_connection
+from cluster.state.db.primary import connect_primary
 
 log = logging.getLogger(__name__)
 
@@ -124,8 +124,7 @@ class IndexMaintenance:
             names: Sequence[str] = [row["name"] for row in await tx.all(SQL["faulty"])]
         if self._owner is None or not names:
             return []
-        owners = fenced_connection(self._database.fence)
-        async with await owners.connect(self._owner, autocommit=True) as connection:
+        async with await connect_primary(self._owner, self._database.fence, autocommit=True) as connection:
             cursor = await connection.execute("select pg_try_advisory_lock(hashtext('aos.graphs'))")
             if await cursor.fetchone() != (True,):
                 return []

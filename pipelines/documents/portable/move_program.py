@@ -18,6 +18,7 @@ from cluster.models.ports import EmbedderFacts
 from cluster.state.audit import AuditLog
 from cluster.state.db import embedded
 from cluster.state.db.postgres import Database
+from cluster.state.db.primary import TimelineFence
 from cluster.state.settings.settings_rows import load_where_possible
 from cluster.state.signed_receipts import ReceiptSigner
 from configs.sections import Settings
@@ -51,13 +52,14 @@ class MoveRequest:
 async def run_move(settings: Settings, request: MoveRequest, step: Callable[[str], None]) -> dict[str, Any]:
     """Do it, and tell what became of it. Raises what exports and imports raise."""
     application, owner = embedded.postgres_endpoints(settings)
-    scope = await find_workspace(application, owner, request.tenant, request.workspace)
+    fence = embedded.timeline_fence(settings)
+    scope = await find_workspace(application, owner, fence, request.tenant, request.workspace)
     if request.verb == "export":
-        return await _export(settings, application, scope, request, step)
+        return await _export(settings, application, fence, scope, request, step)
     signer = ReceiptSigner.kept_in(settings.state_dir)
     verified = verify_export(request.folder, signer.public, request.trust_key)
     step("every file is as it was signed")
-    database = Database(application, size=2, timeout=30, fence=embedded.timeline_fence(settings))
+    database = Database(application, size=2, timeout=30, fence=fence)
     await database.open()
     try:
         room = DiskRoom(settings.state_dir / "blobs", settings.disk.free_bytes, settings.disk.free_percent)
@@ -84,13 +86,18 @@ async def run_move(settings: Settings, request: MoveRequest, step: Callable[[str
 
 
 async def _export(
-    settings: Settings, application: str, scope: Scope, request: MoveRequest, step: Callable[[str], None]
+    settings: Settings,
+    application: str,
+    fence: TimelineFence | None,
+    scope: Scope,
+    request: MoveRequest,
+    step: Callable[[str], None],
 ) -> dict[str, Any]:
     signer = ReceiptSigner.kept_in(settings.state_dir)
-    move = WorkspaceExport(application, scope, open_blobs(settings), signer, version("aos"), step=step)
+    move = WorkspaceExport(application, fence, scope, open_blobs(settings), signer, version("aos"), step=step)
     if request.dry_run:
         return {"dry_run": True, "folder": str(request.folder)} | await move.size()
-    database = Database(application, size=1, timeout=30, fence=embedded.timeline_fence(settings))
+    database = Database(application, size=1, timeout=30, fence=fence)
     await database.open()
     try:
         async with database.transaction(scope) as tx:  # before it: one that is cut off has taken something, too

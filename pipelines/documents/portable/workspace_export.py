@@ -3,7 +3,7 @@
 import fcntl
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import Any, Final
 import psycopg
 from psycopg.rows import dict_row
 
+from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.errors import NotFound
 from cluster.basics.scope import Scope
 from cluster.state.db import migrate
 from cluster.state.db.postgres import Connection, Row, classify_postgres_error, load_queries, of_scope, settings_query
+from cluster.state.db.primary import TimelineFence, connect_primary
 from cluster.state.signed_receipts import ReceiptSigner
 from pipelines.documents.portable.blob_files import BlobCopier
 from pipelines.documents.portable.datasets import DOCUMENT_DATASETS, FORMAT, FORMAT_VERSION, WORKSPACE_DATASETS
@@ -54,10 +56,12 @@ class WorkspaceExport:
 
     Attributes:
         conninfo: of the application role.
+        fence: refuses servers that were replaced.
         step: told of each thing that is done.
     """
 
     conninfo: str
+    fence: TimelineFence | None
     scope: Scope
     blobs: BlobStore
     signer: ReceiptSigner
@@ -175,14 +179,12 @@ class WorkspaceExport:
         part = PartWriter(folder, number, BlobCopier(self.blobs, folder), self.signer, self.step)
         for name in QUERIED:
             files = part.open(name)
-            try:
+            with ExitStack() as unless_written:
+                for file in files:
+                    unless_written.enter_context(cleanup_on_error(file.abandon))
                 async for row in self._rows(connection, name, between):
                     part.add(name, files, row)
                 part.finish(files)
-            except BaseException:
-                for file in files:
-                    file.abandon()
-                raise
         return part.note(between["after"], between["until"], digest)
 
     async def _owner(self, connection: Connection) -> Row:
@@ -207,9 +209,8 @@ class WorkspaceExport:
     async def _snapshot(self) -> AsyncIterator[Connection]:
         """A transaction that sees one moment, and writes nothing."""
         try:
-            async with await psycopg.AsyncConnection.connect(
-                self.conninfo, row_factory=dict_row, autocommit=True
-            ) as connection:
+            connecting = connect_primary(self.conninfo, self.fence, row_factory=dict_row, autocommit=True)
+            async with await connecting as connection:
                 await connection.execute("begin isolation level repeatable read read only")
                 await connection.execute(*settings_query(of_scope(self.scope)))
                 yield connection

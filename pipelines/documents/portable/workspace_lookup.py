@@ -9,9 +9,12 @@ from cluster.basics.errors import Invalid, NotFound
 from cluster.basics.ids import as_uuid
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import classify_postgres_error, load_queries, of_scope, settings_query
+from cluster.state.db.primary import TimelineFence, connect_primary
 
 
-async def find_workspace(application: str, owner: str | None, tenant: str | None, workspace: str) -> Scope:
+async def find_workspace(
+    application: str, owner: str | None, fence: TimelineFence | None, tenant: str | None, workspace: str
+) -> Scope:
     """The scope of a workspace; with the connection of `owner` tenants are found by name, or need not be named.
 
     Raises NotFound; Invalid: several are called like that, or the tenant's id is needed.
@@ -21,7 +24,7 @@ async def find_workspace(application: str, owner: str | None, tenant: str | None
     if owner is None and id_ is None:
         raise Invalid("without DATABASE_ADMIN_URL a tenant is known by its id", fix="Give --tenant ID.")
     try:
-        async with await psycopg.AsyncConnection.connect(owner or application, row_factory=dict_row) as connection:
+        async with await connect_primary(owner or application, fence, row_factory=dict_row) as connection:
             if owner is None:
                 seen = of_scope(Scope(TenantId(id_ or ""), WorkspaceId("")))
                 await connection.execute(*settings_query(seen))

@@ -135,7 +135,7 @@ class AnswerMask:
         return "mask" if "mask" in actions else "mark" if "mark" in actions else "none"
 
 
-class MaskedPieces:
+class MaskedDeltas:
     """A text that is shown while it is written: its last words are held back until nothing can be cut in two."""
 
     def __init__(self, mask: AnswerMask, *, unknown: bool = False) -> None:

@@ -17,7 +17,7 @@ import httpx
 
 from cluster.basics.errors import Forbidden, Unavailable
 from cluster.basics.retry_after import asked_seconds
-from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
+from pipelines.documents.sources.source_port import SourceAway, SourceDependencies, SourceInvalid, SourceRefused
 
 USER_AGENT: Final = "AOS"
 TIMEOUT: Final = httpx.Timeout(60, connect=15)
@@ -31,7 +31,7 @@ MOST_HOSTS: Final = 200  # that one client connects to: more than those of a tur
 LEAST_WAIT: Final = 0.25  # seconds before one is asked again
 BLOCK_BYTES: Final = 1 << 20
 NETWORK_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, Forbidden, SourceInvalid, Unavailable)
-"""What `network_fault` has names for: of connections, and of the ground's checks."""
+"""What `network_fault` has names for: of connections, and of the checks of hosts."""
 GARBAGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 """What an answer that makes no sense makes us stumble over: the server's fault, and not the worker's."""
 _PORTS: Final = {"http": 80, "https": 443}
@@ -87,16 +87,16 @@ def tls_context() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def check_host_of(url: str, ground: SourceGround) -> CheckedHost:
-    """Have the host of a URL checked, once. Raises what the ground raises: it may not be reached."""
-    used = await ground.check_endpoint(url)
+async def check_host_of(url: str, dependencies: SourceDependencies) -> CheckedHost:
+    """Have the host of a URL checked, once. Raises what the check raises: it may not be reached."""
+    used = await dependencies.check_endpoint(url)
     origin = origin_of(url)
     parts = urlsplit(origin)
     headers = {"Host": parts.netloc, "User-Agent": USER_AGENT}
     if parts.scheme == "http":
         return CheckedHost(origin, origin_of(used), headers)
     host = parts.hostname or ""
-    address = (await ground.check_host(host, parts.port or _PORTS["https"])).partition("%")[0]
+    address = (await dependencies.check_host(host, parts.port or _PORTS["https"])).partition("%")[0]
     shown = f"[{address}]" if ":" in address else address
     base = f"https://{shown}" + (f":{parts.port}" if parts.port else "")
     return CheckedHost(origin, base, headers, {"sni_hostname": host})
@@ -109,15 +109,18 @@ class CheckedTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(
-        self, ground: SourceGround, clock: Callable[[], float] = time.monotonic, tls: ssl.SSLContext | None = None
+        self,
+        dependencies: SourceDependencies,
+        clock: Callable[[], float] = time.monotonic,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """`clock` in seconds; `tls` instead of `tls_context`. Nothing is asked yet."""
-        self._ground, self._clock, self._tls = ground, clock, tls or tls_context()
+        self._dependencies, self._clock, self._tls = dependencies, clock, tls or tls_context()
         self._hosts: dict[_Place, tuple[CheckedHost, httpx.URL, float]] = {}
         self._networks: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Raises what the ground raises: nothing is sent; and as every transport of httpx."""
+        """Raises what the check raises: nothing is sent; and as every transport of httpx."""
         host, there = await self._checked(request.url)
         pinned = httpx.Request(
             request.method,
@@ -148,7 +151,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
             raise SourceInvalid("it leads to what is no URL of http or https")
         if known is None and origin not in self._networks and len(self._networks) >= MOST_HOSTS:
             raise SourceRefused(f"the service leads to more than {MOST_HOSTS} hosts")
-        host = await check_host_of(str(url), self._ground)
+        host = await check_host_of(str(url), self._dependencies)
         there = httpx.URL(host.base)
         self._hosts[place] = (host, there, now + CHECK_SECONDS)
         return host, there
@@ -159,14 +162,16 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         return self._networks[origin]
 
 
-def checked_client(ground: SourceGround, tls: ssl.SSLContext | None = None, **how: Any) -> httpx.AsyncClient:
+def checked_client(
+    dependencies: SourceDependencies, tls: ssl.SSLContext | None = None, **how: Any
+) -> httpx.AsyncClient:
     """A client whose every request goes to a checked address; `how` may name other settings than `CONNECTION`.
 
     `tls`: whom it trusts, in place of `tls_context`.
     """
     headers = {"User-Agent": USER_AGENT, **PACKING}
     settings: dict[str, Any] = {**CONNECTION, "headers": headers, **how}
-    return httpx.AsyncClient(transport=CheckedTransport(ground, tls=tls), **settings)
+    return httpx.AsyncClient(transport=CheckedTransport(dependencies, tls=tls), **settings)
 
 
 async def send_checked(
@@ -184,8 +189,8 @@ async def send_checked(
     `client` is a `checked_client`. `secret`: headers for the URL's own host alone; once it has led elsewhere nobody is
     given them any more. Redirects are asked by GET, without parameters and body.
 
-    Raises SourceRefused: it leads to a place without TLS, or to none; SourceAway: it leads on and on; what the ground
-    raises for the place where it leads; httpx.HTTPError.
+    Raises SourceRefused: it leads to a place without TLS, or to none; SourceAway: it leads on and on; what the check
+    of the place raises where it leads; httpx.HTTPError.
     """
     sent = {**(headers or {}), **(secret or {})}
     for _ in range(most_redirects + 1):
@@ -297,7 +302,7 @@ def network_fault(error: BaseException, what: str) -> SourceAway | SourceRefused
     """
     if isinstance(error, SourceAway | SourceRefused):
         return error
-    if isinstance(error, Forbidden | SourceInvalid):  # of the ground
+    if isinstance(error, Forbidden | SourceInvalid):  # of a check
         return SourceRefused(f"{what}: {error.detail}", fix=error.hint)
     if isinstance(error, Unavailable):
         return SourceAway(f"{what}: {error.detail}")

@@ -6,9 +6,11 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.errors import Forbidden, NotFound, TooLarge
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 
@@ -145,14 +147,11 @@ def open_within(base: Path, path: Path) -> BinaryIO:
     Raises Forbidden: it leads out of `base`, or is a pipe or a device; OSError.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not wait for a writer
-    try:
+    with cleanup_on_error(partial(os.close, descriptor)):
         opened = Path(f"/proc/self/fd/{descriptor}").readlink()
         if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not opened.is_relative_to(base):
             raise Forbidden("the path lies outside the permitted folder")
         return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
 
 
 def hash_file(path: Path) -> str:

@@ -18,7 +18,7 @@ from pipelines.documents.sources.source_port import (
     ListingFault,
     ListingPage,
     Source,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -162,52 +162,52 @@ def _path_of(id_: str) -> Path:
     return Path(os.fsdecode(unquote_to_bytes(id_.removeprefix(_BYTES)))) if id_.startswith(_BYTES) else Path(id_)
 
 
-async def _open_folder(opening: SourceOpening, ground: SourceGround) -> Source:
-    return FolderSource(await asyncio.to_thread(_root_of, opening.settings, ground), ground.settle_seconds)
+async def _open_folder(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
+    return FolderSource(await asyncio.to_thread(_root_of, opening.settings, dependencies), dependencies.settle_seconds)
 
 
-def _root_of(settings: Mapping[str, Any], ground: SourceGround) -> Path:
+def _root_of(settings: Mapping[str, Any], dependencies: SourceDependencies) -> Path:
     """The folder, confined. Raises SourceInvalid, SourceRefused."""
-    root = registered_folder(settings["path"], ground)
+    root = registered_folder(settings["path"], dependencies)
     if not root.is_dir():
         raise SourceRefused(f"there is no folder {settings['path']}", fix="It must exist below NFS_BASE_PATH.")
     return root
 
 
-def registered_folder(path: str, ground: SourceGround) -> Path:
+def registered_folder(path: str, dependencies: SourceDependencies) -> Path:
     """A folder of a source that is kept, which is not followed anew: a link would lead to what other readers own.
 
     Raises SourceInvalid: it lies elsewhere; SourceRefused: a part of it is a link now, or it cannot be followed.
     """
-    root = _followed(path, ground, unlinked_path)
+    root = _followed(path, dependencies, unlinked_path)
     if root is None:
         raise SourceRefused(f"the folder {path} {LINKED}", fix=_SAVE)
     return root
 
 
-def pinned_path(path: str, ground: SourceGround) -> str:
+def pinned_path(path: str, dependencies: SourceDependencies) -> str:
     """The path as a source keeps it, by the folder that its links lead to now. Raises SourceInvalid, SourceRefused."""
-    if _followed(path, ground, unlinked_path) is not None:
+    if _followed(path, dependencies, unlinked_path) is not None:
         return path
-    root = os.fspath(_followed(path, ground, confine_path))
+    root = os.fspath(_followed(path, dependencies, confine_path))
     if not root.isprintable():
         raise SourceInvalid("the folder that it leads to has a name that cannot be kept", fix="Rename that folder.")
     return root
 
 
-def _followed(path: str, ground: SourceGround, follow: Callable[[Path, str], Followed]) -> Followed:
-    if ground.base is None:
+def _followed(path: str, dependencies: SourceDependencies, follow: Callable[[Path, str], Followed]) -> Followed:
+    if dependencies.base is None:
         raise SourceInvalid("folders cannot be read here", fix="Set NFS_BASE_PATH to the folder that may be read.")
     try:
-        return follow(ground.base, path)
+        return follow(dependencies.base, path)
     except Forbidden as error:
         raise SourceInvalid("the path lies outside NFS_BASE_PATH") from error
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
         raise SourceRefused("that path cannot be followed") from error
 
 
-def _pin(settings: Mapping[str, Any], ground: SourceGround) -> Mapping[str, Any]:
-    return {**settings, "path": pinned_path(settings["path"], ground)}
+def _pin(settings: Mapping[str, Any], dependencies: SourceDependencies) -> Mapping[str, Any]:
+    return {**settings, "path": pinned_path(settings["path"], dependencies)}
 
 
 KIND: Final = SourceKind(

@@ -27,7 +27,7 @@ from pipelines.documents.sources.source_port import (
     ListingFault,
     ListingPage,
     Source,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -274,13 +274,13 @@ def _patterns(text: str | None) -> tuple[str, ...]:
     return tuple(one for one in (text or "").replace(",", " ").split() if one)
 
 
-async def _open_git(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_git(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings, secret = opening.settings, opening.secret
     url, branch = settings["url"].strip(), settings.get("branch") or None
     folder = (settings.get("folder") or "").strip("/")
     filter_ = TreeFilter(folder, _patterns(settings.get("include")), _patterns(settings.get("exclude")))
     if "://" not in url:
-        return GitSource(await asyncio.to_thread(_local, url, branch, ground), filter_, None)
+        return GitSource(await asyncio.to_thread(_local, url, branch, dependencies), filter_, None)
     token = secret.get("token") or secret.get("password")
     if secret and not token:
         raise SourceInvalid(
@@ -290,15 +290,15 @@ async def _open_git(opening: SourceOpening, ground: SourceGround) -> Source:
     if urlsplit(url).query or urlsplit(url).fragment:
         raise SourceInvalid("the repository's URL has a query", fix="Give the URL that git clone takes.")
     auth = (secret.get("username") or "git", token) if token else None
-    host = await check_host_of(url, ground)
-    remote = GitRemote(url, host, branch, ground.bounds.git_pack_bytes, auth)
-    place = cache_place(ground, opening.place, "git", url, branch or "")
-    return GitSource(MirroredRepository(remote, place), filter_, LfsServer(url, ground, auth))
+    host = await check_host_of(url, dependencies)
+    remote = GitRemote(url, host, branch, dependencies.bounds.git_pack_bytes, auth)
+    place = cache_place(dependencies, opening.place, "git", url, branch or "")
+    return GitSource(MirroredRepository(remote, place), filter_, LfsServer(url, dependencies, auth))
 
 
-def _local(path: str, branch: str | None, ground: SourceGround) -> LocalRepository:
+def _local(path: str, branch: str | None, dependencies: SourceDependencies) -> LocalRepository:
     """Raises SourceInvalid: it lies elsewhere, or leads there; SourceRefused: it cannot be followed."""
-    folder = registered_folder(path, ground)
+    folder = registered_folder(path, dependencies)
     try:
         inner = folder / ".git" if (folder / ".git").exists() else folder
         for below in ("", "HEAD", "refs", "packed-refs", "objects", "objects/pack", "objects/info"):
@@ -313,9 +313,9 @@ def _local(path: str, branch: str | None, ground: SourceGround) -> LocalReposito
     return LocalRepository(folder, branch)
 
 
-def _pin(settings: Mapping[str, Any], ground: SourceGround) -> Mapping[str, Any]:
+def _pin(settings: Mapping[str, Any], dependencies: SourceDependencies) -> Mapping[str, Any]:
     url = settings["url"].strip()
-    return settings if "://" in url else {**settings, "url": pinned_path(url, ground)}
+    return settings if "://" in url else {**settings, "url": pinned_path(url, dependencies)}
 
 
 KIND: Final = SourceKind(

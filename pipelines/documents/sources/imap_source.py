@@ -17,7 +17,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -198,7 +198,7 @@ def _context_of(ca: str | None) -> ssl.SSLContext:
         raise SourceInvalid("ca is no certificate in PEM") from error
 
 
-async def _server_of(opening: SourceOpening, ground: SourceGround) -> MailServer:
+async def _server_of(opening: SourceOpening, dependencies: SourceDependencies) -> MailServer:
     settings = opening.settings
     host, port = str(settings["host"]).strip(), str(settings.get("port") or "")
     if not re.fullmatch(r"[\w.:-]{1,253}", host, re.ASCII) or not re.fullmatch(r"|\d{1,5}", port, re.ASCII):
@@ -208,18 +208,18 @@ async def _server_of(opening: SourceOpening, ground: SourceGround) -> MailServer
     if not 0 < number < 65_536:
         raise SourceInvalid("there is no such port")
     context = None if security == "none" else await asyncio.to_thread(_context_of, settings.get("ca"))
-    address = await ground.check_host(host, number)
+    address = await dependencies.check_host(host, number)
     server = MailServer(host, number, address, context, security == "starttls", opening.secret)
     server.check()
     return server
 
 
-async def _open_imap(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_imap(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
     participants = _one_of(settings, "participants", "yes", "no") == "yes"
     patterns = [one for part in str(settings.get("folders") or "").split(",") if (one := part.strip())]
     since = _since_of(settings.get("since"))
-    source = ImapSource(await _server_of(opening, ground), patterns, since, participants=participants)
+    source = ImapSource(await _server_of(opening, dependencies), patterns, since, participants=participants)
     try:
         with suppress(SourceAway):  # whoever lists or reads asks it again, and counts that
             await source.look()

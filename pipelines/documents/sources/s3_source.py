@@ -15,7 +15,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -105,11 +105,11 @@ def _provider_of(secret: Mapping[str, str]) -> Any:
     return credential
 
 
-async def _open_s3(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_s3(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings, secret = opening.settings, opening.secret
     endpoint = settings.get("endpoint")
     if endpoint is not None:
-        endpoint = await ground.check_endpoint(str(endpoint))
+        endpoint = await dependencies.check_endpoint(str(endpoint))
     key, password = secret.get("access_key_id"), secret.get("secret_access_key")
     if secret and not (key and password):
         raise SourceInvalid(

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from smbprotocol import exceptions as smb
 from smbprotocol.header import NtStatus
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.errors import Forbidden, Unavailable
 from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.smb_share import (
@@ -27,7 +28,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -159,11 +160,8 @@ class SmbSource:
         except Unavailable as error:
             raise SourceAway(error.detail) from error
         share = SmbShare(self._place, address)
-        try:
+        async with async_cleanup_on_error(partial(asyncio.to_thread, share.cut)):
             await self._call(share, share.connect, partial(_classify_refusal, what=self._shown()))
-        except BaseException:
-            await asyncio.to_thread(share.cut)
-            raise
         return share
 
     async def _call(
@@ -352,13 +350,10 @@ def _folder(settings: Mapping[str, Any]) -> str:
     return "/".join(parts)
 
 
-async def _open_smb(opening: SourceOpening, ground: SourceGround) -> Source:
-    source = SmbSource(_place(opening.settings, opening.secret), _folder(opening.settings), ground.check_host)
-    try:
+async def _open_smb(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
+    source = SmbSource(_place(opening.settings, opening.secret), _folder(opening.settings), dependencies.check_host)
+    async with async_cleanup_on_error(source.close):
         await source.connect()
-    except BaseException:
-        await source.close()
-        raise
     return source
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pipelines.documents.sources.source_port import SourceGround
+from pipelines.documents.sources.source_port import SourceDependencies
 
 _LOCK: Final = ".lock"
 
@@ -63,12 +63,14 @@ class CachePlace:
             shutil.rmtree(self.folder.parent, ignore_errors=True)
 
 
-def cache_place(ground: SourceGround, place: str, *parts: str) -> CachePlace:
+def cache_place(dependencies: SourceDependencies, place: str, *parts: str) -> CachePlace:
     """The place of one source: `place` is its tenant and workspace, `parts` tell it from others."""
     name = hashlib.sha256("\0".join((place, *parts)).encode("utf-8", "surrogatepass")).hexdigest()[:40]
-    if ground.cache is None:
-        return CachePlace(Path(tempfile.mkdtemp(prefix="aos-source-")) / name, ground.bounds.cache_bytes, passing=True)
-    return CachePlace(ground.cache / name, ground.bounds.cache_bytes)
+    if dependencies.cache is None:
+        return CachePlace(
+            Path(tempfile.mkdtemp(prefix="aos-source-")) / name, dependencies.bounds.cache_bytes, passing=True
+        )
+    return CachePlace(dependencies.cache / name, dependencies.bounds.cache_bytes)
 
 
 def _bytes_below(folder: Path) -> int:

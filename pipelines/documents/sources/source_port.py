@@ -151,7 +151,7 @@ async def _refuse_host(host: str, port: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceGround:
+class SourceDependencies:
     """What opening a source may need from this installation.
 
     Attributes:
@@ -185,7 +185,7 @@ class SourceOpening:
 class OpenSource(Protocol):
     """Opens a source of one kind."""
 
-    async def __call__(self, opening: SourceOpening, ground: SourceGround) -> Source:
+    async def __call__(self, opening: SourceOpening, dependencies: SourceDependencies) -> Source:
         """Raises SourceInvalid, SourceRefused, SourceAway."""
 
 
@@ -214,8 +214,8 @@ class SourceKind:
     takes_credential: bool = False
     rights_setting: str | None = None
     listing_reads: bool = False
-    watch_root: Callable[[Mapping[str, Any], SourceGround], Path] | None = None
-    pin: Callable[[Mapping[str, Any], SourceGround], Mapping[str, Any]] | None = None
+    watch_root: Callable[[Mapping[str, Any], SourceDependencies], Path] | None = None
+    pin: Callable[[Mapping[str, Any], SourceDependencies], Mapping[str, Any]] | None = None
 
     def says_rights(self, settings: Mapping[str, Any]) -> bool:
         """True if items of a source with these settings say who may see them."""

@@ -24,7 +24,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -157,7 +157,7 @@ def _decoded(answer: SiteAnswer, body: bytes) -> bytes:
     return decode_html(body, kind) if "html" in kind.lower() else body
 
 
-async def _open_web(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_web(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings, secret = opening.settings, opening.secret
     starts = [normal_url(one) for one in settings["url"].split()]
     if not starts or None in starts:
@@ -176,16 +176,16 @@ async def _open_web(opening: SourceOpening, ground: SourceGround) -> Source:
         )
     pages = int(_number(settings, "max_pages", 2000, 1, _MOST_PAGES))
     depth = int(_number(settings, "max_depth", 10, 0, 50))
-    rate = min(_number(settings, "requests_per_second", _RATE, 0.01, 1000), ground.bounds.web_rate)
-    await ground.check_endpoint(urls[0])  # told at once; each connection is checked by itself
+    rate = min(_number(settings, "requests_per_second", _RATE, 0.01, 1000), dependencies.bounds.web_rate)
+    await dependencies.check_endpoint(urls[0])  # told at once; each connection is checked by itself
     password = secret.get("password") or secret.get("token")
     if secret and not password:
         raise SourceInvalid(
             "the credential has no password", fix="Store one of type custom with username and password."
         )
     auth = (secret.get("username", ""), password) if password else None
-    client = SiteClient(checked_client(ground, auth=auth), origin, rate)
-    bodies = SiteBodies(cache_place(ground, opening.place, "web", origin, *prefixes))
+    client = SiteClient(checked_client(dependencies, auth=auth), origin, rate)
+    bodies = SiteBodies(cache_place(dependencies, opening.place, "web", origin, *prefixes))
     return WebSource(client, scope, urls, CrawlBounds(pages, depth, int(time.time() // 86_400)), bodies)
 
 

@@ -26,7 +26,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -277,26 +277,28 @@ def _people_of(text: str) -> dict[str, str]:
     return {id_.strip().lower(): mail.strip() for id_, _, mail in pairs}
 
 
-async def _open_webdav(opening: SourceOpening, ground: SourceGround) -> Source:
-    return await _open(opening, ground, None)
+async def _open_webdav(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
+    return await _open(opening, dependencies, None)
 
 
-async def _open_nextcloud(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_nextcloud(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
     people = _people_of(str(settings.get("people") or ""))
-    return await _open(opening, ground, Nextcloud(people, str(settings.get("mail_domain") or "").strip().lstrip("@")))
+    return await _open(
+        opening, dependencies, Nextcloud(people, str(settings.get("mail_domain") or "").strip().lstrip("@"))
+    )
 
 
 async def _open(
     opening: SourceOpening,
-    ground: SourceGround,
+    dependencies: SourceDependencies,
     rights: Nextcloud | None,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Source:
     settings = opening.settings
     login, trust = _login_of(opening.secret), _trust_of(settings.get("authority"))
     url = str(settings["url"])
-    await ground.check_endpoint(url)  # told at once; each connection is checked by itself
+    await dependencies.check_endpoint(url)  # told at once; each connection is checked by itself
     parts = urlsplit(url)
     if parts.query or parts.fragment:
         raise SourceInvalid("the url is more than that of a folder")
@@ -305,7 +307,7 @@ async def _open(
     except HrefRefused as error:
         raise SourceInvalid(f"the url has {error}") from error
     place = f"{opening.secret.get('username', '')} {url}"
-    return WebDavSource(DavClient(dav_connections(ground, login, trust), url, pause), root, place, rights)
+    return WebDavSource(DavClient(dav_connections(dependencies, login, trust), url, pause), root, place, rights)
 
 
 _SETTINGS: Final = {

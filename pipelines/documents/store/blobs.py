@@ -8,11 +8,13 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, NewType, Protocol, TypeVar
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 from uuid import UUID, uuid4
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import NotFound, TooLarge, Unavailable
 from pipelines.documents.store.in_place import InPlaceFiles
@@ -68,7 +70,7 @@ async def write_whole(target: Path, chunks: AsyncIterator[bytes], room: DiskRoom
     The disk is used in threads: one that is slow holds up nobody else on the event loop.
     """
     unfinished = target.with_name(f"{target.name}.{uuid4().hex}.part")
-    try:
+    async with async_cleanup_on_error(lambda: _in_thread(partial(unfinished.unlink, missing_ok=True))):
         with room.writing():
             file = await _in_thread(_begin_file, unfinished, room)
             try:
@@ -84,9 +86,6 @@ async def write_whole(target: Path, chunks: AsyncIterator[bytes], room: DiskRoom
                 await _in_thread(_finish_file, file, target)
             finally:
                 await _in_thread(file.close)
-    except BaseException:
-        await _in_thread(lambda: unfinished.unlink(missing_ok=True))
-        raise
 
 
 async def _in_thread(work: Callable[..., _Result], *given: object) -> _Result:

@@ -22,7 +22,7 @@ from pipelines.documents.sources.source_port import (
     Source,
     SourceAway,
     SourceBounds,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceKind,
     SourceOpening,
@@ -105,10 +105,10 @@ class SourceOpener:
         cache: Path | None = None,
         bounds: SourceBounds = SourceBounds(),
     ) -> None:
-        """`base`: the folder below which folders may be read, if any may; the others as in `SourceGround`."""
+        """`base`: the folder below which folders may be read, if any may; the others as in `SourceDependencies`."""
         self._db, self._vault, self._kinds = database, vault, kinds
         root = None if base is None else Path(base)
-        self._ground = SourceGround(
+        self._dependencies = SourceDependencies(
             root, guard.check, guard.check_host, settle_seconds=settle_seconds, cache=cache, bounds=bounds
         )
         self._sql = load_queries(Path(__file__).with_name("source_store.sql"))
@@ -136,13 +136,13 @@ class SourceOpener:
         find = self.kind(kind).watch_root
         if find is None:
             raise SourceInvalid(f"a source of kind {kind} cannot be watched")
-        return find(settings, self._ground)
+        return find(settings, self._dependencies)
 
     async def pin(self, kind: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         """Settings as they are kept, see `SourceKind`. Raises SourceInvalid, SourceRefused."""
         known = self.kind(kind)
         known.check(settings)
-        return settings if known.pin is None else await asyncio.to_thread(known.pin, settings, self._ground)
+        return settings if known.pin is None else await asyncio.to_thread(known.pin, settings, self._dependencies)
 
     async def open(self, scope: Scope, kind: str, settings: Mapping[str, Any], credential: str | None) -> Source:
         """Raises SourceInvalid, SourceRefused, SourceAway; UnopenableSecret: the vault lacks the key."""
@@ -153,7 +153,7 @@ class SourceOpener:
         secret = {} if credential is None else await self._open_credential(scope, credential)
         try:
             home = f"{scope.tenant}/{scope.workspace}"
-            return await known.open(SourceOpening(settings, secret, home), self._ground)
+            return await known.open(SourceOpening(settings, secret, home), self._dependencies)
         except Unavailable as error:  # its name has no address now
             raise SourceAway(error.detail) from error
 

@@ -48,19 +48,15 @@ class SourceWatcher:
         self._watches = WatchOpener(settings, clock)
         self._sweep = LeaseSweep(self._claim, self._carry, AT_ONCE, lambda: claim_seconds)
         self._threads = ThreadPoolExecutor(THREADS, "aos-watch")
-        self._stop = asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Begin, unless settings say that nothing is watched."""
         if self._settings.watch != "off":
-            self._running = asyncio.create_task(self._sweep.run(self._stop))
+            self._sweep.open()
 
     async def close(self) -> None:
         """Let go of everything: another process takes it over at once."""
-        self._stop.set()
-        if self._running is not None:
-            await asyncio.wait({self._running})
+        await self._sweep.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _claim(self, most: int) -> Sequence[WatchLease]:
@@ -70,12 +66,8 @@ class SourceWatcher:
         """Watch one for as long as the lease holds. After an error it is left until the lease runs out."""
         seconds = self._terms.seconds
         heartbeat = Heartbeat(self._leases.heartbeat, lease, seconds, seconds / 4)
-        working = await heartbeat.run(self._watch(lease), stop)
-        if heartbeat.lost:  # taken over, removed, or not to be watched any more
-            return
-        if not working.cancelled():
-            working.result()
-        await self._leases.release(lease)
+        # It is lost where it was taken over, removed, or is not to be watched any more.
+        await heartbeat.run_and_release(self._watch(lease), stop, self._leases.release)
 
     async def _watch(self, lease: WatchLease) -> None:
         try:

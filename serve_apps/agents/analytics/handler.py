@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Protocol
 
 from cluster.basics.scope import Scope
-from serve_apps.agents.analytics.figures import MetricResult, find_anomaly
 from serve_apps.agents.analytics.metric_catalogue import MetricCatalogue
+from serve_apps.agents.analytics.metric_reader import MetricResult, find_anomaly
 from serve_apps.agents.analytics.query_plan import MetricPlan, PlanRefusal, plan_metric_query
 from serve_apps.agents.analytics.vocabulary import none_such, render_figures
 from serve_apps.agents.events import EventKind

@@ -2,8 +2,8 @@
 
 import re
 
-from serve_apps.agents.analytics.figures import MetricResult
 from serve_apps.agents.analytics.metric_catalogue import Metric, MetricCatalogue
+from serve_apps.agents.analytics.metric_reader import MetricResult
 from serve_apps.agents.analytics.query_plan import MetricPlan
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>~])")

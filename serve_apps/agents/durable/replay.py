@@ -90,7 +90,7 @@ class ReplayJournal(ReplayCursor):
         self.divergence: ReplayDivergence | None = None
 
     @property
-    def steps_walked(self) -> int:
+    def steps_replayed(self) -> int:
         """Number of steps replayed."""
         return self._at
 
@@ -201,14 +201,14 @@ class Replayer:
         recording = await self._recordings.recording(scope, run)
         turn = load_turn(recording.input)
         if model is None and prompt is None:
-            return (await _shown(await walk_again(recording, self._handlers[turn.path]), turn)).json()
+            return (await _shown(await replay_recording(recording, self._handlers[turn.path]), turn)).json()
         tools = (*self._tools, *recorded_specs(recording))
         journal = ComparingJournal(turn.run, recording.seed, recording.steps, tools)
         error, _ = await _replay_turn(_override_turn(turn, model, prompt), journal, self._handlers[turn.path])
         if journal.divergence is None and isinstance(error, AosError) and not isinstance(error, ApprovalPending):
             raise error
         state = str(recording.state)
-        report = ReplayReport(run, state, len(journal.events), journal.steps_walked, journal.divergence)
+        report = ReplayReport(run, state, len(journal.events), journal.steps_replayed, journal.divergence)
         return (await _shown(report, turn)).json()
 
     async def unmasked_answer(self, scope: Scope, run: str) -> str | None:
@@ -225,7 +225,7 @@ class Replayer:
         return None if outcome is None else outcome.answer
 
 
-async def walk_again(recording: RunRecording, handler: TurnHandler) -> ReplayReport:
+async def replay_recording(recording: RunRecording, handler: TurnHandler) -> ReplayReport:
     """Walk a run again with nothing but its record: every event must come out byte for byte."""
     turn = load_turn(recording.input)
     journal = ReplayJournal(turn.run, recording.seed, recording.steps)
@@ -235,7 +235,7 @@ async def walk_again(recording: RunRecording, handler: TurnHandler) -> ReplayRep
     told = [[event.seq, event.kind, event.data] for event in journal.events]
     kept = [[event.seq, event.type, event.payload] for event in recording.events]
     diverged = journal.divergence or _first_difference(recording.state, kept, told)
-    return ReplayReport(turn.run, str(recording.state), len(told), journal.steps_walked, diverged)
+    return ReplayReport(turn.run, str(recording.state), len(told), journal.steps_replayed, diverged)
 
 
 async def _shown(report: ReplayReport, turn: Turn) -> ReplayReport:

@@ -102,9 +102,9 @@ class ReplayCursor(ABC):
         if self._masked is not None:
             self._masked.restart_text()
 
-    def piece(self, text: str) -> None:
+    def emit_delta(self, text: str) -> None:
         """Show a piece of the next TEXT event."""
-        text = text if self._masked is None else self._masked.piece(text)
+        text = text if self._masked is None else self._masked.mask_delta(text)
         if text:
             self._show(Event(self._events + 1, EventKind.TEXT, {"text": text}, self._shown, piece=True))
             self._shown += len(text)

@@ -16,7 +16,7 @@ from cluster.state.conversations import ConversationSession, SessionFact
 from cluster.state.db.postgres import Database
 from cluster.state.episodes import EpisodeSource, EpisodeStore, MemoryVector, PastEpisode, UnembeddedMemory
 from configs.sections import MemorySettings
-from serve_apps.agents.memory.behind_turns import SessionTasks
+from serve_apps.agents.memory.session_tasks import SessionTasks
 from serve_apps.agents.turn_ports import Turn
 from serve_apps.retrieval.text.words import STOP, word_tokens
 

@@ -10,8 +10,8 @@ from cluster.models.messages import ModelReply
 from cluster.models.routing.tasks import Task
 from configs.sections import MemorySettings
 from serve_apps.agents.memory import facts
-from serve_apps.agents.memory.behind_turns import SessionTasks
 from serve_apps.agents.memory.remember import ConversationMemory
+from serve_apps.agents.memory.session_tasks import SessionTasks
 from serve_apps.agents.turn_errors import NoModel, OverBudget
 from serve_apps.agents.turn_ports import ChatModels, Turn
 

@@ -89,7 +89,7 @@ class Aloud(StreamFilter):
 
     def __init__(self, work: PlannedTurn, reader: AnswerReader) -> None:
         """Quotes are checked as they come; `work.lead` parts it from an earlier text."""
-        super().__init__(work.journal.piece, work.services.clock, work.quotes, StreamGuard(), work.lead)
+        super().__init__(work.journal.emit_delta, work.services.clock, work.quotes, StreamGuard(), work.lead)
         self._reader = reader
 
     def feed(self, text: str) -> None:

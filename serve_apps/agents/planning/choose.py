@@ -109,7 +109,7 @@ async def choose_by_model(work: PlannedTurn) -> ModeChoice:
     messages = prompt.build_messages(replace(turn, history=turn.history[-HISTORY:]), rules, work.sources.all())
     request = SamplingOptions.of(turn, services.settings).request(messages)
     release = StreamFilter(
-        work.journal.piece,
+        work.journal.emit_delta,
         services.clock,
         work.quotes,
         StreamGuard(False, True, lambda text: _is_action(work, text), lambda text: _is_false_claim(work, text)),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from cluster.state.canonical_json import normalize_json
-from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedPieces
+from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedDeltas
 from pipelines.documents.privacy.answer_rules import rules_from_json
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn_ports import Turn, TurnOutcome
@@ -31,7 +31,7 @@ class MaskedAnswer:
     def __init__(self, mask: AnswerMask) -> None:
         """`mask` counts what the answer has."""
         self._mask = mask
-        self._pieces, self._drafts = MaskedPieces(mask), MaskedPieces(mask, unknown=True)
+        self._deltas, self._drafts = MaskedDeltas(mask), MaskedDeltas(mask, unknown=True)
         self._texts: list[tuple[str, str]] = []
 
     def event(self, kind: EventKind, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -48,17 +48,17 @@ class MaskedAnswer:
         self._drafts.reset()
         return {**data, "text": shown}
 
-    def piece(self, text: str) -> str:
+    def mask_delta(self, text: str) -> str:
         """What of a text that is being written can be shown now."""
-        return self._pieces.feed(text) if self._mask.takes else text
+        return self._deltas.feed(text) if self._mask.takes else text
 
     def draft(self, text: str) -> str:
-        """As `piece`; of a draft nobody knows yet what it rests on."""
+        """As `mask_delta`; of a draft nobody knows yet what it rests on."""
         return self._drafts.feed(text) if self._mask.takes else text
 
     def restart_text(self) -> None:
         """What is shown from here on is another text."""
-        self._pieces.reset()
+        self._deltas.reset()
 
     def outcome(self, outcome: TurnOutcome) -> TurnOutcome:
         """The outcome as it is told and stored. Calls of the client's own tools stay: it would call with masks."""

@@ -153,7 +153,7 @@ class Conversation:
         if self.is_last and self.round > 1 and self.offer.specs and not owed:
             messages = [*messages, ModelMessage("user", LAST)]
         lead = PARTED if self._texts else ""
-        release = StreamFilter(self.journal.piece, self.services.clock, self._quotes, self._guard(), lead)
+        release = StreamFilter(self.journal.emit_delta, self.services.clock, self._quotes, self._guard(), lead)
         request = self.sampling.request(messages)
         reply = await stream_reply(
             self.turn, self.journal, self.services.models, self._task, request, release, self.allowance

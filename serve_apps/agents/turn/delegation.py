@@ -103,7 +103,7 @@ class InnerJournal:
             return Event(0, kind, data)
         return self._outer.emit(kind, **{"agent": self._agent, **data})
 
-    def piece(self, text: str) -> None:
+    def emit_delta(self, text: str) -> None:
         """Nothing: the answer comes as a result."""
 
     def draft(self, text: str) -> None:

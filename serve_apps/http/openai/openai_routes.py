@@ -115,7 +115,8 @@ async def completions(body: CompletionRequest, request: Request, me: Me, parts: 
     usage = body.stream_options is not None and body.stream_options.include_usage
     chunks = CompletionChunks(_completion_id(run.run), body.model, created, usage, verbosity, stops)
     about = {"aos": {"run_id": run.run, "session_id": run.session}}
-    return CancellingStreamResponse(_completion_lines(begun, chunks, about, parts.pace.beat), begun)
+    lines = _completion_lines(begun, chunks, about, parts.pace.beat)
+    return CancellingStreamResponse(lines, begun, lambda: map(data_line, chunks.add(BUG, "")))
 
 
 async def _completion_lines(
@@ -123,18 +124,13 @@ async def _completion_lines(
 ) -> AsyncGenerator[str, None]:
     yield data_line(chunks.start() | about)
     reading = StreamCursor()
-    try:
-        async with aclosing(with_heartbeat(begun, beat)) as beats:
-            async for event in beats:
-                if event is None:
-                    yield BEAT
-                elif (fresh := reading.take(event)) is not None:
-                    for chunk in chunks.add(event, fresh):
-                        yield data_line(chunk)
-    except Exception:
-        for chunk in chunks.add(BUG, ""):
-            yield data_line(chunk)
-        raise
+    async with aclosing(with_heartbeat(begun, beat)) as beats:
+        async for event in beats:
+            if event is None:
+                yield BEAT
+            elif (fresh := reading.take(event)) is not None:
+                for chunk in chunks.add(event, fresh):
+                    yield data_line(chunk)
     yield f"data: {END}\n\n"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.errors import AosError
 from serve_apps.http.streams.response import BUG, CancellingStreamResponse, error_event
 from serve_apps.http.streams.sse import BEAT, encode_event
@@ -23,12 +24,10 @@ async def stream_answer(work: AnswerWork, beat: float) -> CancellingStreamRespon
     what `work` raised before it began.
     """
     drafted = DraftedAnswer(work)
-    try:
+    async with async_cleanup_on_error(drafted.aclose):  # whoever asked may be gone: the work has no reader then
         await drafted.begin()
-    except BaseException:  # whoever asked is gone, too: the work has no reader
-        await drafted.aclose()
-        raise
-    return CancellingStreamResponse(_answer_frames(drafted, beat), drafted)
+    bug = encode_event(None, "error", dict(BUG.data))
+    return CancellingStreamResponse(_answer_frames(drafted, beat), drafted, lambda: [bug])
 
 
 class DraftedAnswer:
@@ -84,7 +83,4 @@ async def _answer_frames(drafted: DraftedAnswer, beat: float) -> AsyncGenerator[
     except AosError as error:
         yield encode_event(None, "error", dict(error_event(0, error).data))
         return
-    except Exception:
-        yield encode_event(None, "error", dict(BUG.data))
-        raise
     yield encode_event(None, "answer", answer.model_dump(mode="json"))

@@ -1,7 +1,7 @@
 """Live events as a response: a disconnect closes the source within a moment, and silence has a heartbeat."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -31,10 +31,15 @@ class CancellingStreamResponse(StreamingResponse):
     would go on for as long as it has nothing to say.
     """
 
-    def __init__(self, content: AsyncGenerator[str, None], source: object = None) -> None:
-        """`content` is written from `source`, if it has one; both are closed, also where nothing was ever sent."""
+    def __init__(
+        self, content: AsyncGenerator[str, None], source: object = None, bug_frames: Callable[[], Iterable[str]] = tuple
+    ) -> None:
+        """`content` is written from `source`, if it has one; both are closed, also where nothing was ever sent.
+
+        `bug_frames`: the last that a reader gets where `content` raises what nobody named; it goes on to the log.
+        """
         super().__init__(content, media_type="text/event-stream", headers=HEADERS)
-        self._content, self._source = content, source
+        self._content, self._source, self._bug_frames = content, source, bug_frames
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until all is sent or nobody reads."""
@@ -49,6 +54,9 @@ class CancellingStreamResponse(StreamingResponse):
             if self._source is not None:
                 await close_events(self._source)
         if not sending.cancelled() and (error := sending.exception()) is not None and not isinstance(error, OSError):
+            with suppress(OSError):  # nobody reads any more
+                for frame in self._bug_frames():
+                    await send({"type": "http.response.body", "body": frame.encode(), "more_body": True})
             raise error
 
 

@@ -89,7 +89,13 @@ async def stream_turn(
     Raises AosError: the turn was not accepted.
     """
     begun = await await_first_event(events)
-    return CancellingStreamResponse(_turn_frames(begun, verbosity, how, beat, reading or StreamCursor()), begun)
+    frames = _turn_frames(begun, verbosity, how, beat, reading or StreamCursor())
+
+    def bug_frames() -> list[str]:
+        chunk = how(BUG, "", verbosity)
+        return [] if chunk is None else [chunk_frame(chunk, None)]
+
+    return CancellingStreamResponse(frames, begun, bug_frames)
 
 
 def chunk_frame(chunk: StreamChunk, id_: str | None) -> str:
@@ -100,17 +106,12 @@ def chunk_frame(chunk: StreamChunk, id_: str | None) -> str:
 async def _turn_frames(
     events: AsyncIterator[Event], verbosity: Verbosity, how: Encode, beat: float, reading: StreamCursor
 ) -> AsyncGenerator[str, None]:
-    try:
-        async with aclosing(with_heartbeat(events, beat)) as beats:
-            async for event in beats:
-                if event is None:
-                    yield BEAT
-                elif (fresh := reading.take(event)) is not None and (chunk := how(event, fresh, verbosity)) is not None:
-                    yield chunk_frame(chunk, reading.id)
-    except Exception:
-        if (chunk := how(BUG, "", verbosity)) is not None:
-            yield chunk_frame(chunk, None)
-        raise
+    async with aclosing(with_heartbeat(events, beat)) as beats:
+        async for event in beats:
+            if event is None:
+                yield BEAT
+            elif (fresh := reading.take(event)) is not None and (chunk := how(event, fresh, verbosity)) is not None:
+                yield chunk_frame(chunk, reading.id)
 
 
 def data_line(body: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
@@ -202,17 +202,21 @@ class SocketConversation:
 
     async def _run_turn(self, message: IncomingMessage, verbosity: Verbosity, stream: bool) -> None:
         self._run = None
-        try:
-            begun = await await_first_event(self._parts.orchestrator.process(self._me.scope, message))
-            self._run = RunId(str(begun.first.data.get("run_id", "")))
-            await self._pass_on(begun, verbosity, stream)
-        except AosError as error:
-            self._over = True
-            await self._send_error(error)
-        except Exception:
+        async with AsyncExitStack() as ending:
+            ending.push_async_exit(self._tell_of_bug)
+            try:
+                begun = await await_first_event(self._parts.orchestrator.process(self._me.scope, message))
+                self._run = RunId(str(begun.first.data.get("run_id", "")))
+                await self._pass_on(begun, verbosity, stream)
+            except AosError as error:
+                self._over = True
+                await self._send_error(error)
+
+    async def _tell_of_bug(self, _: object, error: BaseException | None, __: object) -> None:
+        """What nobody named is told, and goes on to the log."""
+        if isinstance(error, Exception):
             self._over = True
             await self._send_chunk(s4(BUG, ""))
-            raise
 
     async def _pass_on(self, begun: AcceptedEvents, verbosity: Verbosity, stream: bool) -> None:
         reading = StreamCursor()

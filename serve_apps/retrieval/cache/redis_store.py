@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError, ResponseError
 
+from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.errors import Unavailable
 from cluster.basics.redis_link import RedisAway, RedisLink
 from configs.sections_retrieval import CacheSettings
@@ -199,16 +200,16 @@ class CacheStore:
                 pipe.hincrby(_counter_key(workspace), what, number)
         if not len(pipe):
             return []
-        try:
+        with cleanup_on_error(partial(self._count_again, counts)):
             answers: list[Any] = await self._call_redis(lambda: pipe.execute(raise_on_error=False))
-        except BaseException:
-            for workspace, counted in counts.items():
-                self._counts.setdefault(workspace, Counter()).update(counted)
-            raise
         for answer in answers:
             if isinstance(answer, RedisError) and not isinstance(answer, ResponseError):
                 raise self._note_failure(answer)
         return answers[:asked]
+
+    def _count_again(self, counts: Mapping[str, Counter[str]]) -> None:
+        for workspace, counted in counts.items():
+            self._counts.setdefault(workspace, Counter()).update(counted)
 
     async def _call_redis(self, call: Callable[[], Any]) -> Any:
         try:

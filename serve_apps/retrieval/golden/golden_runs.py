@@ -51,12 +51,10 @@ class GoldenRuns(LeaseLedger[GoldenRunLease], queries="golden_runs.sql"):
         self._sets, self._examiner, self._identity = sets, examiner, IdentityStore(database)
         self._settings, self._lease_seconds, self._beat_seconds = settings, lease, beat
         self._sweep = LeaseSweep(self._take_over, self._execute_run, AT_ONCE, lambda: beat)
-        self._stop = asyncio.Event()
-        self._sweeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """From now on runs whose process is gone go on here."""
-        self._sweeping = asyncio.create_task(self._sweep.run(self._stop))
+        self._sweep.open()
 
     async def begin(self, scope: Scope, set_id: str, options: GoldenRunOptions) -> str:
         """Start a run of all questions of a set; its id. Raises NotFound where there is no such set, Conflict where it
@@ -82,7 +80,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease], queries="golden_runs.sql"):
             )
         assert row is not None
         lease = GoldenRunLease(str(row["id"]), scope, row["fence"])
-        self._sweep.start(lease, self._stop)
+        self._sweep.start(lease)
         return lease.id
 
     async def resume(self, scope: Scope, run: str) -> None:
@@ -99,7 +97,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease], queries="golden_runs.sql"):
             if row is None:
                 raise Conflict(f"the run is {shown['state']}")
             await tx.run(self._sql["forget_failed"], **named)
-        self._sweep.start(GoldenRunLease(run, scope, row["fence"]), self._stop)
+        self._sweep.start(GoldenRunLease(run, scope, row["fence"]))
 
     async def _require_same_settings(self, scope: Scope, run: Row) -> None:
         """Halves of a run that were measured with different settings are no run."""
@@ -148,9 +146,7 @@ class GoldenRuns(LeaseLedger[GoldenRunLease], queries="golden_runs.sql"):
 
     async def close(self) -> None:
         """Stop working and give back what is not done: another process takes it up, or the next start."""
-        self._stop.set()
-        if working := {*self._sweep.carried.values(), *([self._sweeping] if self._sweeping else [])}:
-            await asyncio.wait(working)
+        await self._sweep.close()
 
     async def settled(self, run: str) -> None:
         """Wait until this process no longer works on a run."""

@@ -80,15 +80,16 @@ def candidate_relevances(scores: Sequence[Mapping[str, float | int]]) -> list[fl
 
     As the judge has it, where there was one; else its reciprocal ranks in all lists, against the best, times the mean
     of what words and meaning said of it, each against its best: ranks alone hardly tell the first from the twentieth,
-    and scores alone do not know that two legs agree. What holds an identifier of the question literally is relevant.
+    and scores alone do not know that two retrievers agree. What holds an identifier of the question literally is
+    relevant.
     """
     if any("rerank" in one for one in scores):
         return [one.get("rerank", 0.0) for one in scores]
     said = [_share_of_best([_best_of(leg, one) for one in scores]) for leg in ("keyword", "vector")]
-    legs = [shares for shares in said if any(shares)]
+    by_retriever = [shares for shares in said if any(shares)]
     ranked = [[rank for name, rank in one.items() if name.endswith("_rank")] for one in scores]
     ranks = _share_of_best([sum(1 / (K + rank) for rank in one) for one in ranked])
-    means = [fmean(shares) for shares in zip(*legs, strict=True)] if legs else [1.0] * len(scores)
+    means = [fmean(shares) for shares in zip(*by_retriever, strict=True)] if by_retriever else [1.0] * len(scores)
     return [1.0 if one.get("literal") else rank * mean for one, rank, mean in zip(scores, ranks, means, strict=True)]
 
 

@@ -58,7 +58,7 @@ class _Shape(BaseModel):
 class QueryVariation:
     """Another text that is searched for beside the question."""
 
-    text: str  # what the legs are asked
+    text: str  # what the retrievers are asked
     words: bool = True  # it is for the lexical leg
     meaning: bool = True  # it is for the vector leg
 

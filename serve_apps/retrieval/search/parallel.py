@@ -1,4 +1,4 @@
-"""Both legs on their way through one index, for a question and for its variations."""
+"""Both retrievers under way through one index, for a question and for its variations."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -40,16 +40,16 @@ class ParallelRetrieval:
 
 
 class ParallelRetriever:
-    """Sends questions through the legs that their strategy wants."""
+    """Sends questions through the retrievers that their strategy wants."""
 
-    def __init__(self, legs: ChunkRetriever, embedder: Embedder) -> None:
+    def __init__(self, retriever: ChunkRetriever, embedder: Embedder) -> None:
         """`embedder` is asked where a question comes without its vector."""
-        self._legs, self._embedder = legs, embedder
+        self._retriever, self._embedder = retriever, embedder
 
     def begin(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector | None, timings: Timings
     ) -> ParallelRetrieval:
-        """Set both legs out at once; `index` is the one that was live the last time."""
+        """Set both retrievers out at once; `index` is the one that was live the last time."""
         # The longer one first: the other is put together, answers and is read while that one is under way.
         near = asyncio.create_task(self._run_vector(scope, query, index, vector, timings))
         return ParallelRetrieval(near, asyncio.create_task(self._run_keyword(scope, query, index, timings)))
@@ -63,18 +63,18 @@ class ParallelRetriever:
         """
         meant = [one.text for one in variations if one.meaning and query.strategy != "keyword"]
         vectors, left = await self._embed_variations(scope, meant, index)
-        turns = asyncio.Semaphore(AT_ONCE)
+        places = asyncio.Semaphore(AT_ONCE)
 
-        async def walk(n: int, one: QueryVariation) -> list[tuple[str, list[RankedChunk]]]:
+        async def retrieve(n: int, one: QueryVariation) -> list[tuple[str, list[RankedChunk]]]:
             asked, found = replace(query, text=one.text), []
-            async with turns:
+            async with places:
                 if one.words and query.strategy != "vector":
-                    found.append((f"keyword:{n}", await self._legs.keyword(scope, asked, index)))
+                    found.append((f"keyword:{n}", await self._retriever.keyword(scope, asked, index)))
                 if one.text in vectors:
-                    found.append((f"vector:{n}", await self._legs.vector(scope, asked, index, vectors[one.text])))
+                    found.append((f"vector:{n}", await self._retriever.vector(scope, asked, index, vectors[one.text])))
             return found
 
-        tasks = [asyncio.create_task(walk(n, one)) for n, one in enumerate(variations, 2)]
+        tasks = [asyncio.create_task(retrieve(n, one)) for n, one in enumerate(variations, 2)]
         try:
             lists = await asyncio.gather(*tasks)
         finally:
@@ -99,10 +99,10 @@ class ParallelRetriever:
     async def _run_keyword(self, scope: Scope, query: SearchQuery, index: IndexGeneration, timings: Timings) -> Worded:
         if query.strategy == "vector":
             async with time_stage(timings, "resolve"):
-                live = await self._legs.resolve(scope, query)
+                live = await self._retriever.resolve(scope, query)
                 return live, [] if live == index else None
         async with time_stage(timings, "keyword"):
-            return await self._legs.set_out(scope, query, index)
+            return await self._retriever.set_out(scope, query, index)
 
     async def _run_vector(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector | None, timings: Timings
@@ -122,7 +122,7 @@ class ParallelRetriever:
         if vector.shape != (index.made.dimension,):
             return [], None, f"{left}, the index has {index.made.dimension} dimensions and the question {vector.shape}"
         async with time_stage(timings, "vector"):
-            return await self._legs.vector(scope, query, index, vector), vector, None
+            return await self._retriever.vector(scope, query, index, vector), vector, None
 
 
 @asynccontextmanager

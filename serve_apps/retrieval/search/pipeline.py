@@ -1,4 +1,4 @@
-"""One pipeline: enhance, both legs, fuse, filter, rerank, pack; each stage can be off, results say what each did."""
+"""One pipeline: enhance, retrieve, fuse, filter, rerank, pack; each stage can be off, results say what each did."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.scope import Scope
 from cluster.models.ports import Embedder, Reranker
 from cluster.state.db.postgres import Database, Row
@@ -71,8 +72,8 @@ class SearchPipeline:
         """`reranker` is None where its weights are not present; `others` judge where it is away. Results say so.
         `class_rules` as of `ChunkRetriever`.
         """
-        self._legs = ChunkRetriever(database, settings, class_rules)
-        self._walker = ParallelRetriever(self._legs, embedder)
+        self._retriever = ChunkRetriever(database, settings, class_rules)
+        self._parallel = ParallelRetriever(self._retriever, embedder)
         self._settings, self._packing = settings, packing
         self._enhancer = enhancer or QueryEnhancer(None)
         own = (ModelJudge(reranker, rerank),) if reranker is not None else ()
@@ -111,7 +112,7 @@ class SearchPipeline:
 
     async def load_hits(self, scope: Scope, ids: Sequence[str]) -> tuple[SearchHit, ...]:
         """Passages by their chunk ids, in that order and without a score; one that is gone is missing."""
-        rows = await self._legs.passages(scope, ids)
+        rows = await self._retriever.passages(scope, ids)
         known = [(one, rows[one]) for one in ids if one in rows]
         return tuple(_hit_from_row(Candidate(one, row["document_id"], {}), row) for one, row in known)
 
@@ -122,7 +123,7 @@ class SearchPipeline:
         while len(found) < most and at < len(candidates):
             some = candidates[at : at + most]
             at += most
-            rows = await self._legs.passages(scope, [one.chunk_id for one in some])
+            rows = await self._retriever.passages(scope, [one.chunk_id for one in some])
             for hit in (_hit_from_row(one, rows[one.chunk_id]) for one in some if one.chunk_id in rows):
                 found.setdefault((hit.version_id, hit.chunk_id if hit.parent is None else hit.parent), hit)
         return list(found.values())[:most]
@@ -133,31 +134,28 @@ class SearchPipeline:
         trace, asked = _Trace(), replace(query, text=follow_up.expand_question(query.words, query.history))
         led_in = asked.text != query.words
         vector = None if led_in else vector
-        index = self._legs.last(scope, asked)
+        index = self._retriever.last(scope, asked)
         if index is None or not asked.words:
             async with time_stage(trace.timings, "resolve"):
-                index = await self._legs.resolve(scope, asked)
+                index = await self._retriever.resolve(scope, asked)
         if index is None:
             return _empty_ranking("nothing is indexed yet", None, trace)
         if not asked.words:
             return _empty_ranking("the question is empty", index.generation, trace)
-        # The legs set out for the index that was live the last time, and once more where it no longer is.
-        walk = self._walker.begin(scope, asked, index, vector, trace.timings)
-        try:
+        # The retrievers set out for the index that was live the last time, and once more where it no longer is.
+        retrieval = self._parallel.begin(scope, asked, index, vector, trace.timings)
+        async with async_cleanup_on_error(lambda: retrieval.end()):  # of the one that is under way then
             await asyncio.sleep(0)  # both are on their way before anything else is looked at
             enhanced = await self._enhance_query(scope, query, led_in, trace)
-            index, keyword = await walk.keyword
+            index, keyword = await retrieval.keyword
             while index is not None and keyword is None:
-                await walk.end()
-                walk = self._walker.begin(scope, asked, index, vector, trace.timings)
-                index, keyword = await walk.keyword
+                await retrieval.end()
+                retrieval = self._parallel.begin(scope, asked, index, vector, trace.timings)
+                index, keyword = await retrieval.keyword
             if index is None or keyword is None:
-                await walk.end()
+                await retrieval.end()
                 return _empty_ranking("nothing is indexed yet", None, trace)
-            fusion, vector = await self._fuse_retrieved(scope, asked, index, keyword, walk, enhanced, trace)
-        except BaseException:
-            await walk.end()
-            raise
+            fusion, vector = await self._fuse_retrieved(scope, asked, index, keyword, retrieval, enhanced, trace)
         candidates = fusion.ranked()
         words, meaning = weigh_retrievers(self._settings, asked.words).values()
         how = f"by {self._settings.fuse_by}, words {words:.2g} to meaning {meaning:.2g}"
@@ -195,16 +193,16 @@ class SearchPipeline:
         query: SearchQuery,
         index: IndexGeneration,
         keyword: list[RankedChunk],
-        walk: ParallelRetrieval,
+        retrieval: ParallelRetrieval,
         enhanced: QueryEnhancement,
         trace: _Trace,
     ) -> tuple[RankFusion, Vector | None]:
         fusion = RankFusion(self._settings.rrf_k, self._settings.fuse_by)
         weights = weigh_retrievers(self._settings, query.words)
-        fusion.add("keyword", weights["keyword"], keyword)  # while the vector leg is under way
+        fusion.add("keyword", weights["keyword"], keyword)  # while the vector retriever is under way
         if quoting := rank_by_phrases(keyword):
             fusion.add("quoted", weights["keyword"], quoting)
-        near, vector, left = await walk.vector
+        near, vector, left = await retrieval.vector
         fusion.add("vector", weights["vector"], near)
         trace.left.extend([left] if left else [])
         words, meaning = query.strategy != "vector", vector is not None
@@ -215,7 +213,7 @@ class SearchPipeline:
         trace.stage("vector", meaning, index.vector_engine if meaning else without, len(near))
         if enhanced.variations:
             async with time_stage(trace.timings, "variations"):
-                more, left = await self._walker.more(scope, query, index, enhanced.variations)
+                more, left = await self._parallel.more(scope, query, index, enhanced.variations)
             trace.left.extend([left] if left else [])
             share = self._enhancer.settings.weight
             for name, found in more:
@@ -231,7 +229,7 @@ class SearchPipeline:
             return candidates
         async with time_stage(trace.timings, "quote"):
             ids = [one.chunk_id for one in candidates]
-            holding = await self._legs.holding_required(scope, query, index, required, ids)
+            holding = await self._retriever.holding_required(scope, query, index, required, ids)
         kept = [one for one in candidates if one.chunk_id in holding]
         trace.stage("quote", True, f"only what holds {' and '.join(map(repr, required))}", len(kept))
         return kept
@@ -255,7 +253,7 @@ class SearchPipeline:
             trace.stage("filter", False, "there is no vector to compare with", len(candidates))
             return candidates
         unknown = [one.chunk_id for one in candidates if "vector_score" not in one.scores]
-        known = await self._legs.similarities(scope, index, vector, unknown) if unknown else {}
+        known = await self._retriever.similarities(scope, index, vector, unknown) if unknown else {}
         judged = [
             one._replace(scores={**one.scores, "vector_score": known[one.chunk_id]}) if one.chunk_id in known else one
             for one in candidates
@@ -271,7 +269,7 @@ class SearchPipeline:
             state = "off: not asked for"
         else:
             async with time_stage(trace.timings, "rerank"):
-                texts = partial(self._legs.texts, scope)
+                texts = partial(self._retriever.texts, scope)
                 candidates, state = await self._judges.order(scope, query, candidates, texts)
         trace.stage("rerank", state.startswith("on"), state, len(candidates))
         return candidates, state

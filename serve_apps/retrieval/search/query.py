@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from pipelines.documents.document import ChunkMetrics, PageBox, PlacedCaveat, Span
 
-LONGEST_QUESTION = 4_000  # characters that are looked at; the legs' cost grows with the words of a question
+LONGEST_QUESTION = 4_000  # characters that are looked at; the retrievers' cost grows with the words of a question
 
 KeywordEngine = Literal["bm25", "full_text", "off"]
 VectorEngine = Literal["hnsw", "exact", "off"]
@@ -65,7 +65,7 @@ class SearchQuery:
     agent_id: str | None = None  # only what is linked to this agent; a UUID as text
     filters: SearchFilters = SearchFilters()  # only some documents
     min_similarity: float | None = None  # least cosine similarity of a hit, -1 to 1
-    strategy: Strategy = "hybrid"  # which legs are run
+    strategy: Strategy = "hybrid"  # which retrievers are run
     quote: Quote = "prefer"  # what a quoted phrase does: passages with it count more, or there are no others
     enhance: bool | None = None  # True asks a model for variations, False does not, None leaves it to the rule
     rerank: bool | None = None  # False leaves the candidates in their fused order
@@ -202,7 +202,7 @@ class SearchResults:
 
     query: SearchQuery
     hits: tuple[SearchHit, ...]
-    total: int  # different chunks that the legs found, of which `hits` are the best
+    total: int  # different chunks that the retrievers found, of which `hits` are the best
     keyword_engine: KeywordEngine
     vector: VectorEngine
     rerank: str

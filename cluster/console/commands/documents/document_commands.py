@@ -13,7 +13,7 @@ from rich.text import Text
 from cluster.basics.errors import AosError, Invalid, NotFound
 from cluster.console import job_progress, printing
 from cluster.console.api import JSON, ApiClient
-from cluster.console.document_figures import describe_figures
+from cluster.console.document_analytics_view import document_analytics_view
 from cluster.console.provider_login import sign_in_by_browser
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -252,7 +252,7 @@ def document_analytics(context: CommandContext, as_json: AsJson = False) -> None
     Example, for scripts: aos documents analytics --json | jq .success_rate
     """
     found = context.obj.api.request("GET", "/api/documents/analytics")
-    context.obj.plain(found, as_json, "\n".join(describe_figures(found)))
+    context.obj.plain(found, as_json, "\n".join(document_analytics_view(found)))
     for name in ("sources", "workspaces"):
         if found[name] and not as_json:
             columns = ("name", "documents", "completed", "failed", "chunks", "storage_bytes", "uploads_24h")

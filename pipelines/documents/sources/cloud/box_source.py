@@ -23,7 +23,7 @@ from pipelines.documents.sources.source_port import (
     ListingFault,
     ListingPage,
     Source,
-    SourceGround,
+    SourceDependencies,
     SourceItem,
     SourceKind,
     SourceOpening,
@@ -98,13 +98,13 @@ def _is_read(one: Mapping[str, Any]) -> bool:
     return one.get("type") == "file" and is_there and not housekeeping_kind(name_of(one))
 
 
-async def _open_box(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_box(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
     subject = {}
     for kind in ("enterprise", "user"):
         if settings.get(kind):
             subject = {"box_subject_type": kind, "box_subject_id": str(settings[kind])}
-    client = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN, more=subject))
+    client = await open_cloud(opening, dependencies, _BASE, TokenEndpoint(_TOKEN, more=subject))
     return BoxSource(client, str(settings.get("folder") or "0"))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 import httpx
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from pipelines.documents.sources.checked_http import (
     checked_client,
     classified_faults,
@@ -21,7 +22,13 @@ from pipelines.documents.sources.checked_http import (
 )
 from pipelines.documents.sources.cloud.cloud_answers import load_object
 from pipelines.documents.sources.cloud.cloud_tokens import CloudTokens, TokenEndpoint
-from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceGround, SourceOpening, SourceRefused
+from pipelines.documents.sources.source_port import (
+    ItemGone,
+    SourceAway,
+    SourceDependencies,
+    SourceOpening,
+    SourceRefused,
+)
 
 TRIES: Final = 4
 LONGEST_WAIT: Final = 60.0  # seconds that a service may ask for; with more it counts as away
@@ -163,22 +170,21 @@ class CloudClient:
         return path
 
 
-async def open_cloud(opening: SourceOpening, ground: SourceGround, base: str, tokens: TokenEndpoint) -> CloudClient:
+async def open_cloud(
+    opening: SourceOpening, dependencies: SourceDependencies, base: str, tokens: TokenEndpoint
+) -> CloudClient:
     """A client of a cloud's API; settings `endpoint` and `token_url` name others than `base` and that of `tokens`.
 
     Every request goes to an address that was checked, those for tokens and those that redirects lead to among them.
-    Raises SourceInvalid: the credential gives no token; and what the ground raises.
+    Raises SourceInvalid: the credential gives no token; and what the check of an endpoint raises.
     """
     settings = opening.settings
     base = str(settings.get("endpoint") or base)
-    await ground.check_endpoint(base)
+    await dependencies.check_endpoint(base)
     tokens = replace(tokens, url=str(settings.get("token_url") or tokens.url))
-    http = checked_client(ground, timeout=TIMEOUT)
-    try:
-        return CloudClient(http, base, CloudTokens(http, opening.secret, tokens), ground.check_endpoint)
-    except BaseException:
-        await http.aclose()
-        raise
+    http = checked_client(dependencies, timeout=TIMEOUT)
+    async with async_cleanup_on_error(http.aclose):
+        return CloudClient(http, base, CloudTokens(http, opening.secret, tokens), dependencies.check_endpoint)
 
 
 def _error_of(status: int, what: str, told: str, *, is_busy: bool) -> Exception:

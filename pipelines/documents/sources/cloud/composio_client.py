@@ -12,7 +12,7 @@ from pipelines.documents.sources.cloud.cloud_tokens import is_sendable
 from pipelines.documents.sources.source_port import (
     ItemGone,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceOpening,
     SourceRefused,
@@ -59,10 +59,12 @@ class ComposioAccount:
 class ComposioClient:
     """Raises SourceRefused and SourceAway, and nothing else that is of the network."""
 
-    def __init__(self, api: CloudClient, ground: SourceGround, base: str, account: ComposioAccount, key: str) -> None:
+    def __init__(
+        self, api: CloudClient, dependencies: SourceDependencies, base: str, account: ComposioAccount, key: str
+    ) -> None:
         """`api` sends the key; `base` is its URL."""
-        self._api, self._ground, self._base, self._account, self._key = api, ground, base, account, key
-        self._files = checked_client(ground, timeout=TIMEOUT)  # no connection of the key's is used for others
+        self._api, self._dependencies, self._base, self._account, self._key = api, dependencies, base, account, key
+        self._files = checked_client(dependencies, timeout=TIMEOUT)  # no connection of the key's is used for others
 
     async def execute(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Its data. Raises ValueError: the answer is none of Composio's."""
@@ -87,7 +89,7 @@ class ComposioClient:
             raise SourceRefused("an answer leads to what is no URL of http or https")
         if self._base.startswith("https://") and not url.startswith("https://"):
             raise SourceRefused("an answer leads to a place without TLS")
-        host = CloudClient(self._files, origin_of(url), ComposioKey(), self._ground.check_endpoint)
+        host = CloudClient(self._files, origin_of(url), ComposioKey(), self._dependencies.check_endpoint)
         try:
             async for block in host.read(url, start, length):
                 yield block
@@ -109,8 +111,8 @@ class ComposioClient:
         return kind(f"{WHO} could not run {tool}: {shown}")
 
 
-async def open_composio(opening: SourceOpening, ground: SourceGround) -> ComposioClient:
-    """Raises SourceInvalid: no server is named, or the credential has no key; and what the ground raises."""
+async def open_composio(opening: SourceOpening, dependencies: SourceDependencies) -> ComposioClient:
+    """Raises SourceInvalid: no server is named, or the credential has no key; and what its check raises."""
     settings = opening.settings
     base = str(settings.get("endpoint") or "")
     if settings.get("public", "no") not in ("yes", "no"):
@@ -126,9 +128,11 @@ async def open_composio(opening: SourceOpening, ground: SourceGround) -> Composi
         raise SourceInvalid(
             "the credential has no api_key that can be sent", fix="Store one of type custom: aos credentials add."
         )
-    await ground.check_endpoint(base)
-    http = checked_client(ground, timeout=TIMEOUT)
+    await dependencies.check_endpoint(base)
+    http = checked_client(dependencies, timeout=TIMEOUT)
     account = ComposioAccount(
         str(settings["account"]), str(settings.get("user") or ""), str(settings.get("version") or "latest")
     )
-    return ComposioClient(CloudClient(http, base, ComposioKey(key), ground.check_endpoint), ground, base, account, key)
+    return ComposioClient(
+        CloudClient(http, base, ComposioKey(key), dependencies.check_endpoint), dependencies, base, account, key
+    )

@@ -17,8 +17,8 @@ from pipelines.documents.sources.source_port import (
     ListingFault,
     ListingPage,
     Source,
+    SourceDependencies,
     SourceFolder,
-    SourceGround,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -109,7 +109,7 @@ def _is_read(one: SourceItem) -> bool:
     return not any(housekeeping_kind(part) for part in one.path.split("/"))
 
 
-async def _open_composio(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_composio(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
     name = str(settings["app"]).lower().replace("_", "").replace("-", "")
     if name not in COMPOSIO_APPS:
@@ -121,7 +121,7 @@ async def _open_composio(opening: SourceOpening, ground: SourceGround) -> Source
         if not tool.isascii() or not tool.replace("_", "").isalnum():
             raise SourceInvalid(f"{which} is no name of a tool")
     app = replace(COMPOSIO_APPS[name], **tools)
-    client = await open_composio(opening, ground)
+    client = await open_composio(opening, dependencies)
     return ComposioSource(client, app, str(settings.get("folder") or app.root))
 
 

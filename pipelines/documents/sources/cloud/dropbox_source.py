@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from pipelines.documents.sources.cloud.cloud_answers import ListingSteps, id_of, path_part, rows_of, size_of, text_of
 from pipelines.documents.sources.cloud.cloud_client import CloudClient, listing_faults, open_cloud
 from pipelines.documents.sources.cloud.cloud_tokens import TokenEndpoint
@@ -11,7 +12,7 @@ from pipelines.documents.sources.housekeeping import housekeeping_kind
 from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
-    SourceGround,
+    SourceDependencies,
     SourceItem,
     SourceKind,
     SourceOpening,
@@ -74,15 +75,12 @@ def _is_read(one: Mapping[str, Any]) -> bool:
     return one.get(".tag") == "file" and not any(housekeeping_kind(part) for part in _path_of(one).split("/"))
 
 
-async def _open_dropbox(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_dropbox(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
-    api = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN))
+    api = await open_cloud(opening, dependencies, _BASE, TokenEndpoint(_TOKEN))
     files = settings.get("content_endpoint") or settings.get("endpoint") or _CONTENT
-    try:
+    async with async_cleanup_on_error(api.close):
         content = await api.at_other_base(str(files))
-    except BaseException:
-        await api.close()
-        raise
     return DropboxSource(api, content, str(settings.get("folder") or ""))
 
 

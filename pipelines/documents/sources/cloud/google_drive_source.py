@@ -24,7 +24,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceItem,
     SourceKind,
     SourceOpening,
@@ -258,9 +258,9 @@ def _rights_from(permissions: Any) -> ItemRights | None:
     return ItemRights(tuple(sorted(users)), tuple(sorted(groups)))
 
 
-async def _open_drive(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_drive(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
-    client = await open_cloud(opening, ground, _BASE, TokenEndpoint(_TOKEN, _SCOPE))
+    client = await open_cloud(opening, dependencies, _BASE, TokenEndpoint(_TOKEN, _SCOPE))
     return GoogleDriveSource(client, str(settings.get("folder") or ""), str(settings.get("drive") or ""))
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from pipelines.documents.sources.cloud.cloud_answers import (
     MOST_FOLDERS,
     ListingSteps,
@@ -27,7 +28,7 @@ from pipelines.documents.sources.source_port import (
     ListingPage,
     Source,
     SourceAway,
-    SourceGround,
+    SourceDependencies,
     SourceInvalid,
     SourceItem,
     SourceKind,
@@ -268,19 +269,16 @@ def _rights_from(permissions: Sequence[Mapping[str, Any]]) -> ItemRights:
     return ItemRights(tuple(sorted(users)), tuple(sorted(groups)))
 
 
-async def _open_onedrive(opening: SourceOpening, ground: SourceGround) -> Source:
+async def _open_onedrive(opening: SourceOpening, dependencies: SourceDependencies) -> Source:
     settings = opening.settings
     named = [name for name in ("drive", "site", "user") if settings.get(name)]
     if len(named) != 1:
         raise SourceInvalid("onedrive needs one of the settings 'drive', 'site' and 'user'")
     login = _LOGIN.format(tenant=quote(str(settings.get("tenant") or "common")))
     scope = f"{str(settings.get('endpoint') or _BASE).split('/v1')[0]}/.default"
-    client = await open_cloud(opening, ground, _BASE, TokenEndpoint(login, scope))
-    try:
+    client = await open_cloud(opening, dependencies, _BASE, TokenEndpoint(login, scope))
+    async with async_cleanup_on_error(client.close):
         drive = await _drive_path(client, settings)
-    except BaseException:
-        await client.close()
-        raise
     return OneDriveSource(client, drive, str(settings.get("folder") or ""))
 
 

@@ -30,7 +30,7 @@ from pipelines.documents.sources.dav.multistatus import (
     path_of_segments,
     segments_of,
 )
-from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceGround, SourceRefused
+from pipelines.documents.sources.source_port import ItemGone, SourceAway, SourceDependencies, SourceRefused
 
 MOST_REDIRECTS: Final = 3
 TRIES: Final = 4
@@ -68,10 +68,10 @@ class DavLogin:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def dav_connections(ground: SourceGround, login: DavLogin, trust: ssl.SSLContext) -> httpx.AsyncClient:
+def dav_connections(dependencies: SourceDependencies, login: DavLogin, trust: ssl.SSLContext) -> httpx.AsyncClient:
     """What a `DavClient` speaks through; `trust`: whose certificates are believed."""
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **login.headers}
-    return checked_client(ground, tls=trust, auth=login.auth, headers=headers, timeout=_TIMES)
+    return checked_client(dependencies, tls=trust, auth=login.auth, headers=headers, timeout=_TIMES)
 
 
 class DavClient:

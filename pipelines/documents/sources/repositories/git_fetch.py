@@ -29,6 +29,7 @@ from dulwich.pack import PackFileDisappeared, UnresolvedDeltas
 from dulwich.refs import Ref, SymrefLoop
 from dulwich.repo import Repo
 
+from cluster.basics.cleanup import cleanup_on_error
 from pipelines.documents.sources.checked_http import CONNECTION, CheckedHost, tls_context
 from pipelines.documents.sources.repositories.git_pack import PackDamaged, PackTooLarge, check_pack
 from pipelines.documents.sources.source_cache import CachePlace
@@ -216,11 +217,8 @@ class _GitHttp(AbstractHttpGitClient):
         except httpx.HTTPError as error:
             raise classify_http_error(error) from error
         reply = _Reply(answer)
-        try:
+        with cleanup_on_error(answer.close):
             _check_answer(answer, reply.content_type)
-        except BaseException:
-            answer.close()
-            raise
         return reply, _ExactReader(answer, self._spend).read
 
     def _spend(self, count: int) -> None:

@@ -20,7 +20,7 @@ from pipelines.documents.sources.checked_http import (
     tls_context,
 )
 from pipelines.documents.sources.repositories.git_fetch import classify_http_error
-from pipelines.documents.sources.source_port import SourceAway, SourceGround, SourceInvalid, SourceRefused
+from pipelines.documents.sources.source_port import SourceAway, SourceDependencies, SourceInvalid, SourceRefused
 
 _POINTER: Final = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,18})\n"
@@ -49,7 +49,7 @@ class LfsServer:
     """The LFS of a repository: below its own URL; contents may lie on other hosts, which are checked, too."""
 
     repository: str
-    ground: SourceGround
+    dependencies: SourceDependencies
     auth: tuple[str, str] | None = None
 
     async def read(self, pointer: LfsPointer, path: str) -> AsyncIterator[bytes]:
@@ -85,7 +85,7 @@ class LfsServer:
     async def _checked(self, url: str, path: str) -> CheckedHost:
         """Where the server leads may be forbidden or have no address now: a fault of this one item, not of its job."""
         try:
-            return await check_host_of(url, self.ground)
+            return await check_host_of(url, self.dependencies)
         except (Forbidden, SourceInvalid, Unavailable) as error:
             raise network_fault(error, path) or error from error
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from cluster.basics.scope import Scope
-from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedPieces
+from pipelines.documents.privacy.answer_masks import AnswerMask, MaskedDeltas
 from pipelines.documents.privacy.answer_rules import UNKNOWN_CLASS
 from pipelines.documents.usage.document_usage import AnswerUse, PassageUse, passages_used
 from serve_apps.http.auth.guard import GuardedRoute, Its, Me
@@ -301,7 +301,7 @@ def _masked_answer(shown: AnswerShape, mask: AnswerMask) -> AnswerShape:
 def _masked_draft(draft: ShowDraft | None, mask: AnswerMask | None) -> ShowDraft | None:
     if draft is None or mask is None or not mask.takes:
         return draft
-    pieces = MaskedPieces(mask, unknown=True)
+    pieces = MaskedDeltas(mask, unknown=True)
 
     def show(text: str) -> None:
         if piece := pieces.feed(text):

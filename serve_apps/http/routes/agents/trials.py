@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from cluster.basics.errors import Conflict, Forbidden
 from cluster.state.audit import Outcome
 from cluster.state.identity.identity import WorkspaceMember
-from serve_apps.agents.skill_audit import AuditTrail
+from serve_apps.agents.skill_audit import SkillCallAudit
 from serve_apps.agents.turn.limits import in_time
 from serve_apps.agents.turn.tool_call import BadArguments, schema_error
 from serve_apps.agents.turn_errors import ToolRefused
@@ -73,7 +73,7 @@ async def test_skill(skill_name: SkillInPath, body: TestRequest, me: Me, parts: 
     agent = None if body.agent_id is None else str(body.agent_id)
     if agent is not None:
         await parts.agent_store.show(me.scope, agent)
-    tool = SkillGuard(parts.ground, AuditTrail(parts.database, parts.audit)).around(manifest)
+    tool = SkillGuard(parts.ground, SkillCallAudit(parts.database, parts.audit)).around(manifest)
     await _check_trial_allowed(parts, me, manifest, body.arguments)
     if (found := schema_error(tool.spec, body.arguments)) is not None:
         raise BadArguments(found)
@@ -103,7 +103,7 @@ async def _check_trial_allowed(
     parts: AppDependencies, me: WorkspaceMember, manifest: Manifest, arguments: dict[str, Any]
 ) -> None:
     """Raises ChangesSomething or Refused, which the trail keeps: never for what the arguments are."""
-    tool = SkillGuard(parts.ground, AuditTrail(parts.database, parts.audit)).around(manifest)
+    tool = SkillGuard(parts.ground, SkillCallAudit(parts.database, parts.audit)).around(manifest)
     detail = {"skill": manifest.name, "version": manifest.version, "risk": str(manifest.risk)}
     if manifest.risk is not Risk.READ:
         await parts.audit.denied(me.scope, ACTION, manifest.name, {**detail, "code": ChangesSomething.code})

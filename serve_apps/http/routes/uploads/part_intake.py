@@ -9,6 +9,7 @@ from hashlib import sha256
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
+from cluster.basics.cleanup import async_cleanup_on_error
 from cluster.basics.errors import AosError, Invalid, NotFound, Permanent, TooLarge
 from cluster.state.identity.identity import WorkspaceMember
 from cluster.state.limits.rules import LimitedResource
@@ -98,11 +99,8 @@ async def take_part(
     body = CheckedBody(blocks, size, expected)
     location = await put_bytes(parts, me, session, aiter(body))
     part = UploadPart(number, location, size, body.sha256)
-    try:
+    async with async_cleanup_on_error(lambda: run_to_completion(delete_unnoted(parts, me, session, [location]))):
         await _note(parts, me, session, part)
-    except BaseException:
-        await run_to_completion(delete_unnoted(parts, me, session, [location]))
-        raise
     return part
 
 

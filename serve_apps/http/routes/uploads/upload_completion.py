@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -130,17 +130,21 @@ async def _carry_out(
     parts: AppDependencies, me: WorkspaceMember, session: UploadSession, claim: UploadClaim, file_hash: str | None
 ) -> UploadCompleted:
     where = parts.blobs.location(me.tenant, me.workspace, claim.whole)
-    try:
-        async with KeptClaim(parts, me, session, claim) as kept:
-            done, keep = await _put_together(parts, me, session, kept, file_hash)
-    except BaseException as error:
+
+    async def give_back(_: object, error: BaseException | None, __: object) -> None:
+        if error is None:
+            return
         # A commit that was not confirmed may have been one: then it is a document, and needs the bytes.
         if isinstance(error, ClaimLost) or not await _was_finished(parts, me, session):
             await asyncio.to_thread(parts.blobs.delete, where)
         lasting = isinstance(error, AosError) and not isinstance(error, Transient | ClaimLost)
         with suppress(AosError):  # then the claim runs out
             await parts.upload_sessions.release(me.scope, session.id, claim, _told(error) if lasting else "")
-        raise
+
+    async with AsyncExitStack() as claimed:
+        claimed.push_async_exit(give_back)
+        kept = await claimed.enter_async_context(KeptClaim(parts, me, session, claim))
+        done, keep = await _put_together(parts, me, session, kept, file_hash)
     if not keep:
         await asyncio.to_thread(parts.blobs.delete, where)
     await asyncio.to_thread(parts.part_store.drop, me.tenant, me.workspace, session.id)

@@ -1,11 +1,11 @@
-"""Figures of documents as a person reads them: totals, states, kinds, use in answers."""
+"""Analytics of documents as a person reads them: totals, states, kinds, use in answers."""
 
 from collections.abc import Mapping
 
 from cluster.console.api import JSON
 
 
-def describe_figures(found: JSON) -> list[str]:
+def document_analytics_view(found: JSON) -> list[str]:
     """A line for each sort of figures of `GET /api/documents/analytics`; sources and workspaces are tables."""
     use, rate = found["usage"], found["success_rate"]
     read = "nothing was read yet" if rate is None else f"{rate:.1%} of those that were read are complete"
