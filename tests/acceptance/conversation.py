@@ -205,7 +205,7 @@ def gauge(port: int) -> Iterator[None]:
             """Nothing on the terminal."""
 
     with HTTPServer(("127.0.0.1", port), Page) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
             yield

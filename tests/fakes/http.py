@@ -68,6 +68,7 @@ from pipelines.documents.document import Box, PageBox, Span
 from pipelines.documents.graph.browse import KnowledgeGraph
 from pipelines.documents.graph.lexicon import NameLexicon
 from pipelines.documents.index.switch import IndexSwitchover
+from pipelines.documents.privacy.policy_rules import GovernanceRules, read_governance
 from pipelines.documents.sources.sniff import Kind
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import FolderBlobs
@@ -244,9 +245,9 @@ def make_memory(database: Database) -> ConversationMemory:
 
 
 @cache
-def _shipped() -> tuple[NameLexicon, ApprovalPolicy]:
-    """The names and the approval list that ship. Nobody changes them; to read them takes as long as a short test."""
-    return NameLexicon.shipped(), load_policy(SHIPPED)
+def _shipped() -> tuple[NameLexicon, ApprovalPolicy, GovernanceRules]:
+    """Names, approval list and rules that ship. Nobody changes them; to read them takes as long as a short test."""
+    return NameLexicon.shipped(), load_policy(SHIPPED), read_governance()
 
 
 def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: Any) -> AppDependencies:
@@ -260,7 +261,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         connections, one_client(httpx2.AsyncClient(verify=False)), ModelsSettings(), asyncio.sleep
     )
     search, embedder = other.get("search") or ScriptedSearch(), FakeEmbedder()
-    lexicon, policy = _shipped()
+    lexicon, policy, shipped_rules = _shipped()
     rules = RetentionRules(database, RetentionSettings())
     golden = GoldenSets(database)
     examiner = GoldenExaminer(search, answerer, database)
@@ -318,7 +319,7 @@ def make_parts(app_dsn: str, folder: Path, clock: Clock | None = None, **other: 
         conversations=ConversationStore(database),
         memory=make_memory(database),
         approvals=ApprovalStore(database, AuditLog(database)),
-        governance=build_governance(database, vault),
+        governance=build_governance(database, vault, shipped_rules),
         toolbox=Toolbox(),
         schedules=ScheduleStore(database),
         school=Academy(

@@ -1,7 +1,5 @@
 """The API behind a real uvicorn server on a free loopback port, in a thread of its own: for clients as they are."""
 
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +10,7 @@ import uvicorn
 from serve_apps.http.app import create_app
 from serve_apps.http.deps import AppDependencies
 from tests.fakes.http import PASSWORD
+from tests.fakes.prompt_server import in_a_thread
 
 
 @contextmanager
@@ -24,21 +23,9 @@ def listening(parts: AppDependencies) -> Iterator[str]:
 @contextmanager
 def serving(parts: AppDependencies, port: int) -> Iterator[str]:
     """As `listening`, at a port that somebody has to know beforehand."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", port))
-        found.listen(256)
-        config = uvicorn.Config(create_app(parts), log_level="error", timeout_graceful_shutdown=2)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [found]}, daemon=True)
-        thread.start()
-        try:
-            while not server.started:
-                assert thread.is_alive(), "the server did not start"
-                time.sleep(0.01)
-            yield f"http://127.0.0.1:{found.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(10)
+    config = uvicorn.Config(create_app(parts), log_level="error", timeout_graceful_shutdown=2)
+    with in_a_thread(config, port) as url:
+        yield url
 
 
 def token(url: str, email: str) -> str:

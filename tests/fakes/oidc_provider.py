@@ -3,8 +3,6 @@
 import base64
 import hmac
 import json
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +20,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
+
+from tests.fakes.prompt_server import in_a_thread
 
 CLIENT_ID, CLIENT_SECRET = "aos", "a secret that only the two know"
 Claims = dict[str, Any]
@@ -165,21 +165,8 @@ def running(provider: ScriptedProvider) -> Iterator[ScriptedProvider]:
 @contextmanager
 def served(app: ASGIApp) -> Iterator[str]:
     """The address of an application behind uvicorn on a free loopback port."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        found.listen(64)
-        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [found]}, daemon=True)
-        thread.start()
-        try:
-            while not server.started:
-                assert thread.is_alive(), "the provider did not start"
-                time.sleep(0.01)
-            yield f"http://127.0.0.1:{found.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(10)
+    with in_a_thread(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)) as url:
+        yield url
 
 
 @dataclass

@@ -93,7 +93,7 @@ def site(says: str = "ok") -> Iterator[Site]:
             """Nothing on the terminal."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     made.host = f"127.0.0.1:{server.server_address[1]}"
     try:
         yield made

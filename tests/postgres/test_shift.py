@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -231,15 +232,19 @@ async def test_a_reindex_begins_after_a_restart_that_is_under_way(
 
 async def test_a_cancelled_job_stops_between_pages(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
     ledger.reader = SlowReader()
-    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 12), "agent_id": None})
+    job = await ledger.enqueue(scope, "scan", {"root": files(tmp_path, 100), "agent_id": None})
     working = asyncio.create_task(shift(ledger).once(JobLane.BULK))
-    await asyncio.sleep(0.6)
+    shown: dict[str, Any] = {"progress": {}}
+    async with asyncio.timeout(60):
+        while not shown["progress"].get("read", {}).get("done"):
+            await asyncio.sleep(0.02)
+            shown = await ledger.desk.show(scope, job)
     async with ledger.database.transaction(scope) as tx:
         await ledger.desk.cancel(tx, scope, job)
     await working
     shown = await ledger.desk.show(scope, job)
     assert shown["state"] == "cancelled"
-    assert 0 < shown["progress"]["read"]["done"] < 12
+    assert 0 < shown["progress"]["read"]["done"] < 100, "to read all of them takes 25 s"
 
 
 async def test_in_01_a_large_upload_moves_to_the_bulk_lane(ledger: Bench, scope: Scope, tmp_path: Path) -> None:

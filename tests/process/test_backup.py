@@ -286,7 +286,8 @@ def test_dp_07_what_was_restored_backs_up_to_its_own_place_and_is_restored_again
 
 
 def test_dp_07_a_receiver_of_somebody_else_vouches_for_nothing(settings: Settings, folder: Path) -> None:
-    shipping = LogShipping(settings, Destination.of(str(folder / "to"), settings.blobs))
+    place = Destination.of(str(folder / "to"), settings.blobs)
+    shipping = LogShipping(settings, place, patience=5)
     (folder / "other").mkdir()
     owner = embedded.postgres_endpoints(settings)[1] or ""
     command = [
@@ -393,7 +394,8 @@ def step_until(keeper: BackupKeeper, what: Callable[[], bool], seconds: float = 
 def test_dp_07_the_keeper_makes_the_first_backup_and_ships_a_quiet_instance(
     settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeper = keeper_of(settings, monkeypatch)
+    began = datetime.now(UTC)  # its rounds come ten times as often
+    keeper = keeper_of(settings, monkeypatch, clock=lambda: began + 10 * (datetime.now(UTC) - began))
     try:
         step_until(keeper, lambda: bool(read_backup_state(folder / "a").ended))
         known = read_backup_state(folder / "a")

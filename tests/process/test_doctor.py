@@ -140,7 +140,7 @@ class _OpenDashboard(BaseHTTPRequestHandler):
 
 def test_a_light_dashboard_that_answers_whoever_asks_is_red(tmp_path: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), _OpenDashboard) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         port = str(server.server_port)
         named = {"AOS_STATE_DIR": str(tmp_path), "AOS_RAY_DASHBOARD_PORT": port, "AOS_PROFILE": "light"}
         connect.token_path(tmp_path).write_text("access-1")

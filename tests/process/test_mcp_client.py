@@ -347,7 +347,7 @@ def answering(kind: str, body: Any) -> Iterator[str]:
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield f"http://localhost:{server.server_port}"
     finally:

@@ -221,7 +221,7 @@ def test_the_program_becomes_a_proxy_that_never_says_404_or_500(tmp_path: Path) 
     port, config, refusal = free_port(), tmp_path / "haproxy.cfg", tmp_path / "503.http"
     refusal.write_bytes(refusal_response())
     rays = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RaysProxy)
-    threading.Thread(target=rays.serve_forever, daemon=True).start()
+    threading.Thread(target=rays.serve_forever, args=(0.02,), daemon=True).start()
     words = [sys.executable, "-I", "-S", proxy.__file__, get_haproxy_binary(), str(refusal), "-db", "-dR", "-f"]
 
     def begun() -> subprocess.Popen[bytes]:

@@ -50,7 +50,7 @@ def service(*answers: Answer | Callable[[Any], Answer]) -> Iterator[Service]:
             """Silence."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     made.url = f"http://127.0.0.1:{server.server_port}/v2"
     try:

@@ -35,9 +35,16 @@ RECEIVER: Final = "pg_receivewal"
 class LogShipping:
     """Begun with the first round, and again where the receiver died; `close` ends it."""
 
-    def __init__(self, settings: Settings, place: Destination, most: int = SPOOL_MOST) -> None:
-        """Nothing runs yet. `most`: bytes that may wait here for a destination that takes none."""
-        self._settings, self._place, self._most = settings, place, most
+    def __init__(
+        self, settings: Settings, place: Destination, most: int = SPOOL_MOST, patience: float = FLUSH_SECONDS
+    ) -> None:
+        """Nothing runs yet.
+
+        Args:
+            most: bytes that may wait here for a destination that takes none.
+            patience: seconds for the receiver to have what was written.
+        """
+        self._settings, self._place, self._most, self._patience = settings, place, most, patience
         self._folder = settings.state_dir / "wal-spool"
         self._spool = LogSpool(self._folder, place)
         self._receiver: subprocess.Popen[bytes] | None = None
@@ -139,7 +146,7 @@ class LogShipping:
     def _received(self, db: psycopg.Connection[Any]) -> str:
         """Wait until the spool has all that was written by now; that moment."""
         moment, lsn = _now(db), _one(db, "select pg_current_wal_flush_lsn()::text")
-        deadline = time.monotonic() + FLUSH_SECONDS
+        deadline = time.monotonic() + self._patience
         there = (  # not by a name of the program: others may have a receiver of their own
             "select 1 from pg_stat_replication r join pg_replication_slots s on s.active_pid = r.pid"
             " where s.slot_name = %s and r.flush_lsn >= %s::pg_lsn"
