@@ -256,6 +256,10 @@ async def test_a_scope_that_is_narrow_beside_all_vectors_is_measured_exactly(
     assert (row["small"], row["narrow"]) == (False, False), (
         "without a walk to compare with, only what is small is exact"
     )
+    # Eighty links: more than are listed of a reader's documents, and few enough to hold no more chunks than are scanned.
+    for limit, found in {1_000: (True, True, True), 79: (False, False, False), 80: (True, False, False)}.items():
+        row = await counted(pool, scope, generation, exact_scope=limit, words=limit, agent=agent, most=10)
+        assert (row["few"], row["small"], row["narrow"]) == found
     some = [
         row[0] for row in admin.execute("select id from documents where filename like 'mine%%' order by id limit 9")
     ]

@@ -5,8 +5,8 @@
 -- A walk of the graph under a filter is the longer the less the filter leaves of it, and an exact scan the shorter: both
 -- take the same time at the root of `walk` times all vectors; words are scanned up to `words` at most. What a list, an
 -- agent's links or a reader's few documents name is counted by that, and else the workspace's documents from the newest
--- on: once, and until there are too many for either. An agent's links are listed as long as they could be narrow, with a
--- chunk each.
+-- on, once, and until there are too many for either. An agent's links are listed as long as they could be narrow, with
+-- a chunk each.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
        to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
