@@ -35,6 +35,7 @@ from serve_apps.retrieval.search.fuse import PRESETS, FuseBy, RankedChunk
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import Candidate, SearchQuery
 from serve_apps.retrieval.search.retrievers import ChunkRetriever
+from serve_apps.retrieval.search.statements import LEAST_FOUND
 from tests.evals import irdata, irfusion, irlong, irpeers
 from tests.evals.irfusion import GRID, LEEWAY, Fusion
 from tests.evals.remembered import RememberingEmbedder, remember
@@ -44,6 +45,8 @@ from tests.fakes.ranking import fuse_rankings
 
 BATCH = 512  # texts embedded in one call
 INDEXED_FROM = 5_000  # chunks; larger sets are also measured through the BM25 and HNSW indexes
+# Chunks that a walk of a graph ends with under a narrow filter, and elsewhere.
+WALKED = (LEAST_FOUND, SearchSettings().fetch)
 DEPTH = 200  # chunks of each leg, so that 100 documents come out where documents have several
 
 # nDCG@10 and recall@100 of the README of the evaluation data: bm25s (k1 .9, b .4), MiniLM (int8), RRF (equal weights).
@@ -175,7 +178,7 @@ async def _embed_texts(embedder: Embedder, texts: Sequence[str], of: str) -> lis
 
 async def measure(search: SearchPipeline, embedder: Embedder, home: Home, data: irdata.Set) -> Scores:
     """Ask every question."""
-    scores = Scores()
+    scores, shipped, fetch = Scores(), irfusion.shipped_fusion(), SearchSettings().fetch
     vectors = await embedder.embed(list(data.questions.values()))
     for (question, text), vector in zip(data.questions.items(), vectors, strict=True):
         ranking = await search.rank(home.scope, SearchQuery(text, limit=DEPTH), vector)
@@ -187,6 +190,9 @@ async def measure(search: SearchPipeline, embedder: Embedder, home: Home, data: 
             "fused": ranking.candidates,
             "fused rrf.seed 0.3/0.7": fuse_rankings(keyword, near, PRESETS["rrf.seed"]),
         }
+        for count in WALKED:
+            how = shipped.by, shipped.weight_for(text)
+            ways[f"fused with the nearest {count}"] = irfusion.fuse_weighted(*how, keyword[:fetch], near[:count])
         for way, ranked in ways.items():
             scores.add(way, home.documents_of(ranked), grades)
         known: dict[tuple[FuseBy, float], float] = {}

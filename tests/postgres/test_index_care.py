@@ -5,6 +5,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.errors import InvalidParameterValue
 
 from cluster.basics.errors import Unavailable
 from cluster.state.db import embedded
@@ -163,5 +164,10 @@ def test_a_graph_gets_the_memory_of_its_vectors_up_to_what_the_server_says(admin
 
         connection.execute("set aos.graph_memory_mb = ''")
         assert (megabytes(1_000), megabytes(1_000_000), megabytes(10_000_000)) == (512, 1_451, 4_096)
-        connection.execute("set aos.graph_memory_mb = 65536")
-        assert megabytes(10_000_000) == 14_519
+        for said in ("65536", " 65536 "):
+            connection.execute("select set_config('aos.graph_memory_mb', %s, false)", (said,))
+            assert megabytes(10_000_000) == 14_519
+        for said in ("8GB", "8192 MB", "8e3", "-1", "much", "9" * 10):
+            connection.execute("select set_config('aos.graph_memory_mb', %s, false)", (said,))
+            with pytest.raises(InvalidParameterValue, match=f"a number of megabytes, such as 8192, and not '{said}'"):
+                megabytes(1_000)

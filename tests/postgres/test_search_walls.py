@@ -156,6 +156,34 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     plan = as_owner(admin, big, "holding_literally", {"codes": "array['word1']", "phrases": "array['word1 word2']"})
     assert "document_chunks_atoms" in plan and "document_chunks_lexemes" in plan
     assert "Seq Scan on document_chunks" not in plan
+    # A planner that takes the documents of a scope for a few goes through all of them, for a phrase that few chunks hold.
+    admin.execute("update pg_class set reltuples = 75 * reltuples where relname = 'document_chunks'")
+    admin.execute("update pg_class set reltuples = 1 where relname = 'documents'")
+    plan = as_owner(admin, big, "holding_literally", {"codes": "'{}'::text[]", "phrases": "array['word1 word2']"})
+    joins = plan[plan.rindex("Function Scan on unnest") :].replace("owner_1", "documents")
+    assert joins.index("document_chunks_lexemes") < joins.index(" on documents")
+
+
+async def test_quoted_phrases_are_found_in_whatever_may_be_searched(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    scope = corpus.open_home(admin)
+    agent = corpus.open_agent(admin, scope, "assistant")
+    generation = corpus.open_generation(admin, scope)
+    corpus.load(admin, scope, generation, [Book(f"free{n}.txt", [Passage("the red pump")]) for n in range(3)])
+    linked = [Book(f"mine{n}.txt", [Passage("a red pump"), Passage("pump, red")], agents=(agent,)) for n in range(2)]
+    mine = corpus.load(admin, scope, generation, linked)
+
+    async def found(**more: Any) -> list[str]:
+        given = values(scope, generation, codes=[], phrases=["Red pump"], **more)
+        return sorted(row["document_id"] for row in await pool.read(scope, SQL["literal"], **given))
+
+    assert len(await found()) == 5
+    assert await found(agent=agent) == await found(documents=mine) == sorted(mine)
+    assert await found(agent=agent, documents=mine[:1]) == mine[:1] and await found(documents=[]) == []
+    assert len(await found(most=2)) == 2
+    admin.execute("update agents set whole_workspace = true where id = %s", (agent,))
+    assert len(await found(agent=agent)) == 5
 
 
 async def test_indexed_and_exact_keyword_ranking_agree(admin: psycopg.Connection[Any], pool: Database) -> None:
@@ -256,6 +284,10 @@ async def test_a_scope_that_is_narrow_beside_all_vectors_is_measured_exactly(
     assert (row["small"], row["narrow"]) == (False, False), (
         "without a walk to compare with, only what is small is exact"
     )
+    # Eighty links: more than are listed of a reader's documents, and few enough to hold no more chunks than are scanned.
+    for limit, found in {1_000: (True, True, True), 79: (False, False, False), 80: (True, False, False)}.items():
+        row = await counted(pool, scope, generation, exact_scope=limit, words=limit, agent=agent, most=10)
+        assert (row["few"], row["small"], row["narrow"]) == found
     some = [
         row[0] for row in admin.execute("select id from documents where filename like 'mine%%' order by id limit 9")
     ]

@@ -5,70 +5,60 @@
 -- A walk of the graph under a filter is the longer the less the filter leaves of it, and an exact scan the shorter: both
 -- take the same time at the root of `walk` times all vectors; words are scanned up to `words` at most. What a list, an
 -- agent's links or a reader's few documents name is counted by that, and else the workspace's documents from the newest
--- on, each until there are too many.
+-- on, once, and until there are too many for either. An agent's links are listed as long as they could be narrow, with
+-- a chunk each.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
        to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
-       %(agent)s::uuid is null
-       or exists (select from agents a
-                  where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole,
-       counted.small, counted.narrow, counted.few
+       asked.whole, counted.small, counted.narrow, counted.few
 from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
+cross join lateral (
+    select %(agent)s::uuid is null
+           or exists (select from agents a
+                      where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole
+    offset 0
+) asked
 left join lateral (
-    with asked as materialized (
-        select %(agent)s::uuid is null
-               or exists (select from agents a
-                          where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace) as whole
+    with limits as materialized (
+        select least(greatest(%(exact_scope)s, sqrt(%(walk)s * greatest(c.reltuples, 0)::float8)), 1e9)::int as chunks
+        from pg_class c where c.oid = to_regclass('embeddings_' || g.id)
     ), listed as materialized (
-        select case when %(documents)s::text[] is null
-                         and (not whole or (select reltuples from pg_class where oid = 'documents'::regclass) >= %(many)s)
-                    then listed_documents(case when not whole then %(agent)s::uuid end, %(most)s::int) end as ids
-        from asked
+        select case
+            when %(documents)s::text[] is not null then null
+            when not asked.whole
+                then listed_documents(%(agent)s, greatest(%(most)s::int, (select chunks from limits)))
+            when (select reltuples from pg_class where oid = 'documents'::regclass) >= %(many)s
+                then listed_documents(null, %(most)s)
+            end as ids
     ), named as materialized (
+        select unnest(%(documents)s::text[]) as id
+        union all
+        select unnest(ids) from listed
+    ), running as materialized (
         select sum((select d.chunk_count
                     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, null,
                                               case when %(documents)s::text[] is not null then %(agent)s::uuid end) d
-                    where d.id = one.id)) over (rows unbounded preceding) as seen
-        from (select unnest(%(documents)s::text[]) as id
-              union all
-              select unnest(ids) from listed) one
-    ), limits as (
-        select greatest(%(exact_scope)s, sqrt(%(walk)s * greatest(c.reltuples, 0)::float8)) as chunks
-        from pg_class c where c.oid = to_regclass('embeddings_' || g.id)
-    ), room as materialized (
-        select chunks, greatest(%(exact_scope)s, least(chunks, %(words)s)) as words,
-               %(documents)s::text[] is not null or (select ids from listed) is not null as by_name
-        from limits
+                    where d.id = named.id)) over (rows unbounded preceding) as seen
+        from named
+        union all
+        select newest.seen
+        from (select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
+              from documents d
+              where d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
+                and d.current_version is not null
+                and (%(type)s::text is null or d.file_type = %(type)s)
+                and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
+                and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
+                and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)) newest
+        where asked.whole and %(documents)s::text[] is null and (select ids from listed) is null
     )
-    select counted.small, (select ids from listed) is not null as few,
-           counted.small or case when (select by_name from room)
-               then not exists (select from named where seen > (select chunks from room))
-               else (select whole from asked) and not exists (
-                   select from (
-                       select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
-                       from documents d
-                       where d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
-                         and d.current_version is not null
-                         and (%(type)s::text is null or d.file_type = %(type)s)
-                         and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
-                         and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
-                         and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)) running
-                   where running.seen > (select chunks from room)) end as narrow
-    from (
-        select case when (select by_name from room)
-            then not exists (select from named where seen > (select words from room))
-            else (select whole from asked) and not exists (
-                select from (
-                    select sum(d.chunk_count) over (order by d.upload_date desc, d.id rows unbounded preceding) as seen
-                    from documents d
-                    where d.tenant_id = %(tenant)s and d.workspace_id = %(workspace)s
-                      and d.current_version is not null
-                      and (%(type)s::text is null or d.file_type = %(type)s)
-                      and (%(file)s::text is null or position(lower(%(file)s) in lower(d.filename)) > 0)
-                      and (%(from)s::timestamptz is null or d.upload_date >= %(from)s)
-                      and (%(to)s::timestamptz is null or d.upload_date <= %(to)s)) running
-                where running.seen > (select words from room)) end as small
-        offset 0) counted
+    select (select ids from listed) is not null as few,
+           known.all_of_it and not exists (
+               select from running
+               where seen > (select greatest(%(exact_scope)s, least(chunks, %(words)s)) from limits)) as small,
+           known.all_of_it and not exists (select from running where seen > (select chunks from limits)) as narrow
+    from (select asked.whole or %(documents)s::text[] is not null or (select ids from listed) is not null as all_of_it
+          offset 0) known
     where w.revision is distinct from %(known)s::bigint
 ) counted on true
 where w.id = %(workspace)s and w.tenant_id = %(tenant)s;

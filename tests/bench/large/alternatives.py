@@ -5,7 +5,7 @@ All are made over a copy of the vectors with the product's policy of rows, and a
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,24 +16,28 @@ from pgvector import Vector
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import of_scope
 from configs.sections_retrieval import SearchSettings
-from tests.bench.large.searching import chunk_numbers, percentiles
-from tests.bench.large.store import CorpusStore, Places
+from serve_apps.retrieval.search.statements import LONGEST_WALK
+from tests.bench.large.searching import percentiles
 from tests.bench.large.synthetic import DIMENSION, Vectors
 from tests.bench.large.truth import Nearest, recall
 
+TABLE = "bench_vectors"
 PARTS = 4  # hash partitions
 DEPTH = SearchSettings().fetch
-EFFORTS = (40, 120, 200, 400)  # hnsw.ef_search
+EFFORTS = (40, 120, 400)  # hnsw.ef_search
+CANDIDATES = (100, 200, 400, 800)  # that are found by their bits and ordered by their vectors
 POLICY = (
     "tenant_id = (select aos_tenant()) and workspace_id = (select aos_workspace()) and (readers = '{}'"
     " or readers && (select aos_principals()) or (select aos_principals()) @> array['*'])"
 )
 COLUMNS = "chunk_id text, document_id text, tenant_id uuid, workspace_id uuid, readers text[], labels smallint[]"
-COPY = (
-    "insert into {table} select chunk_id, document_id, tenant_id, workspace_id, readers,"
+FILL = (
+    f"insert into {TABLE} select chunk_id, document_id, tenant_id, workspace_id, readers,"
     " array(select n::smallint from unnest(array[10, 100, 1000]) n where ('group:one-in-' || n) = any(readers)),"
     " embedding from embeddings_{generation}"
 )
+HALFVEC = f"halfvec({DIMENSION})"
+BITS = f"binary_quantize({{0}})::bit({DIMENSION})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +45,34 @@ class IndexKind:
     """An index that could stand in the product's place.
 
     Attributes:
-        expression: what is indexed, and ordered by.
+        indexed: what is indexed, and ordered by; `{0}` is a vector.
         using: access method and operator class.
+        operator: of distance.
         options: the rest of the definition.
         parts: hash partitions of the table, each with an index of its own; 1 for none.
-        settings: of a session that asks.
+        ranked_again: the index orders roughly, and its candidates are ordered by their vectors.
+        stored: the type of the vectors in the rows.
     """
 
     name: str
-    expression: str
+    indexed: str
     using: str
+    operator: str = "<=>"
     options: str = ""
     parts: int = 1
-    settings: Mapping[str, str] | None = None
+    ranked_again: bool = False
+    stored: str = f"vector({DIMENSION})"
 
 
+PRODUCT = IndexKind("hnsw halfvec (as the product)", f"{{0}}::{HALFVEC}", "hnsw halfvec_cosine_ops")
 KINDS = (
-    IndexKind("hnsw halfvec (as the product)", f"(embedding::halfvec({DIMENSION}))", "hnsw halfvec_cosine_ops"),
-    IndexKind("hnsw vector", "embedding", "hnsw vector_cosine_ops"),
-    IndexKind(
-        f"hnsw halfvec, {PARTS} hash partitions",
-        f"(embedding::halfvec({DIMENSION}))",
-        "hnsw halfvec_cosine_ops",
-        parts=PARTS,
-    ),
-    IndexKind("diskann (vectorscale)", "embedding", "diskann vector_cosine_ops"),
-    IndexKind("diskann with labels", "embedding", "diskann vector_cosine_ops", "labels"),
+    PRODUCT,
+    IndexKind("hnsw vector", "{0}", "hnsw vector_cosine_ops"),
+    IndexKind(f"hnsw halfvec, {PARTS} hash partitions", PRODUCT.indexed, PRODUCT.using, parts=PARTS),
+    IndexKind("hnsw bits", BITS, "hnsw bit_hamming_ops", "<~>", ranked_again=True),
+    IndexKind("hnsw bits of halfvec rows", BITS, "hnsw bit_hamming_ops", "<~>", ranked_again=True, stored=HALFVEC),
+    IndexKind("diskann (vectorscale)", "{0}", "diskann vector_cosine_ops"),
+    IndexKind("diskann with labels", "{0}", "diskann vector_cosine_ops", options="labels"),
 )
 DISKANN = (
     {"diskann.query_search_list_size": "100"},
@@ -75,60 +81,83 @@ DISKANN = (
 
 
 @dataclass(frozen=True, slots=True)
+class AskedCorpus:
+    """Vectors with their true neighbours.
+
+    Attributes:
+        fill: a statement that copies them into the table.
+        scopes: who asks, by filter.
+        numbers: what the true neighbours are named by, of chunks by their ids.
+    """
+
+    fill: str
+    scopes: Mapping[str, Scope]
+    questions: Vectors
+    truths: Mapping[str, Nearest]
+    numbers: Callable[[Sequence[Sequence[str]]], list[list[int]]]
+
+
+@dataclass(frozen=True, slots=True)
 class AlternativeFigures:
-    """What one index came to: `plan` is the node that reads the table, times are (p50, p95) in ms."""
+    """What one index came to: `plan` is the node that reads the table, times are (p50, p95) in ms.
+
+    `rows` are the megabytes of the rows, vectors included.
+    """
 
     name: str
     build: float
     megabytes: float
+    rows: float
     asked: Mapping[str, tuple[float, tuple[float, float], int]]  # recall, times, fewest rows; by how it was asked
     plan: str
 
 
-def measure_kind(
-    store: CorpusStore, places: Places, kind: IndexKind, vectors: Vectors, truths: Mapping[str, Nearest]
-) -> AlternativeFigures:
-    """Copy, build, ask for everything and for a hundredth by readers, and drop; `truths` by these filters' names."""
-    with psycopg.connect(store.admin, autocommit=True) as admin, _table(admin, places.generation, kind) as table:
+def choose_kinds(named: Sequence[str]) -> list[IndexKind]:
+    """The kinds whose names begin so; all where nothing is named."""
+    return [kind for kind in KINDS if not named or any(kind.name.startswith(one) for one in named)]
+
+
+def measure_kind(admin_dsn: str, app_dsn: str, kind: IndexKind, corpus: AskedCorpus) -> AlternativeFigures:
+    """Copy, build, ask in each scope, and drop."""
+    with psycopg.connect(admin_dsn, autocommit=True) as admin, _table(admin, corpus.fill, kind):
         begun = time.monotonic()
-        for name in _parts(table, kind.parts):
+        for name in _parts(kind.parts):
             _build(admin, name, kind)
         build = time.monotonic() - begun
-        size = admin.execute(
-            "select sum(pg_relation_size(i.indexrelid)) from pg_index i join pg_class c on c.oid = i.indrelid"
-            " where c.relname = any(%s) and not i.indisprimary",
-            (_parts(table, kind.parts),),
+        sizes = admin.execute(
+            "select sum(pg_indexes_size(oid)), sum(pg_relation_size(oid)) from pg_class where relname = any(%s)",
+            (_parts(kind.parts),),
         ).fetchone()
-        admin.execute(f"analyze {table}")
-        asked, plan = _ask_all(store, places, kind, vectors, truths)
-        return AlternativeFigures(kind.name, build, float(size[0]) / 2**20 if size else 0.0, asked, plan)
+        admin.execute(f"vacuum analyze {TABLE}")
+        asked, plan = _ask_all(app_dsn, kind, corpus)
+        megabytes = [float(size) / 2**20 for size in sizes or (0, 0)]
+        return AlternativeFigures(kind.name, build, *megabytes, asked, plan)
 
 
 @contextmanager
-def _table(admin: psycopg.Connection[Any], generation: int, kind: IndexKind) -> Iterator[str]:
-    table = "bench_vectors"
+def _table(admin: psycopg.Connection[Any], fill: str, kind: IndexKind) -> Iterator[None]:
     if kind.using.startswith("diskann"):
         admin.execute("create extension if not exists vectorscale cascade")
-    admin.execute(f"drop table if exists {table}")
+    admin.execute(f"drop table if exists {TABLE}")
     parted = " partition by hash (chunk_id)" if kind.parts > 1 else ""
-    admin.execute(f"create table {table} ({COLUMNS}, embedding vector({DIMENSION})){parted}")
+    admin.execute(f"create table {TABLE} ({COLUMNS}, embedding {kind.stored}){parted}")
     for part in range(kind.parts if kind.parts > 1 else 0):
         bound = f"for values with (modulus {kind.parts}, remainder {part})"
-        admin.execute(f"create table {table}_{part} partition of {table} {bound}")
-    for name in {table, *_parts(table, kind.parts)}:
+        admin.execute(f"create table {TABLE}_{part} partition of {TABLE} {bound}")
+    for name in {TABLE, *_parts(kind.parts)}:
         admin.execute(f"create policy belongs on {name} using ({POLICY})")
         admin.execute(f"alter table {name} enable row level security")
         admin.execute(f"alter table {name} force row level security")
         admin.execute(f"grant select on {name} to aos_app")
-    admin.execute(COPY.format(table=table, generation=generation))
+    admin.execute(fill)
     try:
-        yield table
+        yield
     finally:
-        admin.execute(f"drop table {table}")
+        admin.execute(f"drop table {TABLE}")
 
 
-def _parts(table: str, count: int) -> list[str]:
-    return [table] if count == 1 else [f"{table}_{part}" for part in range(count)]
+def _parts(count: int) -> list[str]:
+    return [TABLE] if count == 1 else [f"{TABLE}_{part}" for part in range(count)]
 
 
 def _build(admin: psycopg.Connection[Any], table: str, kind: IndexKind) -> None:
@@ -137,62 +166,64 @@ def _build(admin: psycopg.Connection[Any], table: str, kind: IndexKind) -> None:
     admin.execute("set maintenance_work_mem = '2GB'")
     admin.execute("set max_parallel_maintenance_workers = 0")
     print(f"building {kind.name}", file=sys.stderr, flush=True)
-    admin.execute(f"create index on {table} using {method} ({kind.expression} {operators}{more})")
+    indexed = kind.indexed.format("embedding")
+    expression = indexed if indexed == "embedding" else f"({indexed})"
+    admin.execute(f"create index on {table} using {method} ({expression} {operators}{more})")
 
 
 def _ask_all(
-    store: CorpusStore, places: Places, kind: IndexKind, vectors: Vectors, truths: Mapping[str, Nearest]
+    app_dsn: str, kind: IndexKind, corpus: AskedCorpus
 ) -> tuple[dict[str, tuple[float, tuple[float, float], int]], str]:
     asked, plan = {}, ""
-    large = places.scopes[None]
-    scopes = {
-        "everything": Scope(large.tenant, large.workspace, ("*",)),
-        "readers 1 %": Scope(large.tenant, large.workspace, ("group:one-in-100",)),
-    }
-    settings = list(DISKANN) if kind.using.startswith("diskann") else [{"hnsw.ef_search": str(n)} for n in EFFORTS]
-    for given in settings:
-        for name, scope in scopes.items():
-            told = "/".join(given.values())
-            *figures, plan = _ask(store, scope, kind, given, vectors, truths[name], "")
+    ways: list[tuple[str, dict[str, str], int]]
+    if kind.using.startswith("diskann"):
+        ways = [("/".join(given.values()), given, DEPTH) for given in DISKANN]
+    elif kind.ranked_again:
+        ways = [(f"{n} candidates", {"hnsw.ef_search": str(min(n + n // 8, 1000))}, n) for n in CANDIDATES]
+    else:
+        ways = [(str(n), {"hnsw.ef_search": str(n)}, DEPTH) for n in EFFORTS]
+    for told, given, candidates in ways:
+        for name, scope in corpus.scopes.items():
+            query = _query_of(kind, candidates)
+            *figures, plan = _ask(app_dsn, scope, given, query, corpus, corpus.truths[name])
             asked[f"{name}, {told}"] = tuple(figures)
     if kind.options == "labels":
-        where = "labels && array[100]::smallint[]"
-        *figures, plan = _ask(store, scopes["everything"], kind, DISKANN[0], vectors, truths["readers 1 %"], where)
+        query = _query_of(kind, DEPTH, "where labels && array[100]::smallint[]")
+        scope, truth = corpus.scopes["everything"], corpus.truths["readers 1 %"]
+        *figures, plan = _ask(app_dsn, scope, DISKANN[0], query, corpus, truth)
         asked["label 1 %, 100"] = tuple(figures)
     return asked, plan
 
 
+def _query_of(kind: IndexKind, candidates: int, where: str = "") -> str:
+    asked = f"%(vector)s::{kind.stored}"
+    by = f"{kind.indexed.format('embedding')} {kind.operator} {kind.indexed.format(asked)}"
+    found = f"select chunk_id, embedding <=> {asked} as distance from {TABLE} {where} order by {by} limit {candidates}"
+    return f"select * from ({found}) found order by distance limit {DEPTH}" if kind.ranked_again else found
+
+
 def _ask(
-    store: CorpusStore,
-    scope: Scope,
-    kind: IndexKind,
-    given: Mapping[str, str],
-    vectors: Vectors,
-    truth: Nearest,
-    where: str,
+    app_dsn: str, scope: Scope, given: Mapping[str, str], query: str, corpus: AskedCorpus, truth: Nearest
 ) -> tuple[float, tuple[float, float], int, str]:
-    ordered, cast = "embedding", "vector"
-    if "halfvec" in kind.expression:
-        ordered = cast = f"halfvec({DIMENSION})"
-        ordered = f"embedding::{ordered}"
-    query = (
-        f"select chunk_id, embedding <=> %(vector)s::vector as distance from bench_vectors"
-        f" {'where ' + where if where else ''} order by {ordered} <=> %(vector)s::vector::{cast} limit {DEPTH}"
-    )
-    planner = {"enable_sort": "off", "enable_seqscan": "off", "hnsw.iterative_scan": "relaxed_order"}
+    planner = {
+        "enable_sort": "off",
+        "enable_seqscan": "off",
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.max_scan_tuples": str(LONGEST_WALK),
+    }
     rows: list[list[str]] = []
     times: list[float] = []
-    with psycopg.connect(store.endpoints.postgres, autocommit=True) as connection:
+    with psycopg.connect(app_dsn, autocommit=True) as connection:
         for pair in {**of_scope(scope), **planner, **given}.items():
             connection.execute("select set_config(%s, %s, false)", pair)
-        for vector in (vectors[0], *vectors):
+        for vector in (corpus.questions[0], *corpus.questions):
             begun = time.perf_counter()
             found = connection.execute(query, {"vector": Vector(vector).to_text()}).fetchall()
             times.append((time.perf_counter() - begun) * 1000)
             rows.append([row[0] for row in sorted(found, key=lambda row: row[1])])
-        told = {"vector": Vector(vectors[0]).to_text()}
+        told = {"vector": Vector(corpus.questions[0]).to_text()}
         explained = [row[0] for row in connection.execute(f"explain (costs off) {query}", told)]
-    numbers = chunk_numbers(store.admin, [ranked[:10] for ranked in rows[1:]])
+    numbers = corpus.numbers([ranked[:10] for ranked in rows[1:]])
     return recall(numbers, truth), percentiles(times[1:]), min(map(len, rows[1:])), _scan_of(explained)
 
 

@@ -67,9 +67,9 @@ def readers_group(every: int) -> str:
 class CorpusStore:
     """The state folder with its server, and what was done in it."""
 
-    def __init__(self, folder: Path) -> None:
-        """Nothing is started yet."""
-        self.folder = folder
+    def __init__(self, folder: Path, cache: int | None = None) -> None:
+        """Nothing is started yet; `cache` are the MiB of pages that stay in memory, where no others do."""
+        self.folder, self._cache = folder, cache
         self._state = folder / "state"
         self.mixture = VectorMixture()
         self.endpoints = StateEndpoints("", None, "")
@@ -77,7 +77,10 @@ class CorpusStore:
     async def open(self) -> Places:
         """Start the server, and lay out tenants, agents and the generation unless they are there."""
         self._state.mkdir(parents=True, exist_ok=True)
-        self.endpoints = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(self._state)}))
+        self._start()
+        if self._limit_cache():
+            embedded.stop_servers(self._state)
+            self._start()
         await apply_migrations(self.admin)
         with psycopg.connect(self.admin, autocommit=True) as connection:
             connection.execute(_LAYOUT)
@@ -85,6 +88,21 @@ class CorpusStore:
                 with connection.transaction():
                     _lay_out(connection)
             return _places(connection)
+
+    def _start(self) -> None:
+        self.endpoints = embedded.start_servers(load_settings({"AOS_STATE_DIR": str(self._state)}))
+
+    def _limit_cache(self) -> bool:
+        """True where the server has to be started again: it reads past the system's cache, or does so no longer."""
+        wanted = {} if self._cache is None else {"shared_buffers": f"{self._cache}MB", "debug_io_direct": "data"}
+        with psycopg.connect(self.admin, autocommit=True) as connection:
+            query = "select name, setting from pg_file_settings where sourcefile like '%postgresql.auto.conf'"
+            if dict(connection.execute(query).fetchall()) == wanted:
+                return False
+            connection.execute("alter system reset all")
+            for name, value in wanted.items():
+                connection.execute(f"alter system set {name} = '{value}'")
+        return True
 
     def close(self) -> None:
         """Stop the server; the data stays."""

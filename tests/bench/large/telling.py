@@ -38,6 +38,8 @@ def _tell_size(report: Report, size: int, kept: Mapping[str, Any], judged: bool)
         kind, _, rest = name.partition(": ")
         if kind == "filter":
             _tell_filter(report, at, value, judged)
+        elif kind.startswith("within "):
+            _tell_filter(report, f"{at}, pages {kind} and read from the disk else", value, judged=False)
         elif kind == "ways":
             for way, (found, middle, late) in value.items():
                 first = f"fewest rows {found:.0f}" if way.startswith("words") else f"recall@10 {found:.3f}"
@@ -46,8 +48,8 @@ def _tell_size(report: Report, size: int, kept: Mapping[str, Any], judged: bool)
         elif kind == "language":
             report.figure(f"{at}: keyword retriever, {rest} among four languages, p50", value["keyword"][0], unit="ms")
             report.figure(f"{at}: keyword retriever, {rest} among four languages, p95", value["keyword"][1], unit="ms")
-        elif kind == "index":
-            _tell_index(report, at, value)
+        elif kind in ("index", "index over sentences"):
+            _tell_index(report, f"{at}{kind.removeprefix('index')}", value)
     for step, seconds in kept.get("build", {}).items():
         in_bytes = step.endswith(", bytes")
         value = seconds / 2**20 if in_bytes else seconds
@@ -86,6 +88,7 @@ def _tell_index(report: Report, at: str, one: Mapping[str, Any]) -> None:
     of = f"{at}: {one['name']}"
     report.figure(f"{of}, built", round(one["build"], 1), unit="s")
     report.figure(f"{of}, size", round(one["megabytes"]), unit="MiB")
+    report.figure(f"{of}, rows with their vectors", round(one["rows"]), unit="MiB")
     for how, (found, (middle, late), fewest) in one["asked"].items():
         told = f"recall@10 {found:.3f}, p50 {middle:.1f}, p95 {late:.1f} ms, fewest rows {fewest}"
         report.figure(f"{of}, {how}", told)
