@@ -3,7 +3,7 @@
 {{/* The release's name in all names; 40 characters, so that KubeRay's longer ones fit. */}}
 {{- define "aos.fullname" -}}
 {{- $name := ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) (contains .Chart.Name .Release.Name) -}}
-{{- $name | trunc 40 | trimSuffix "-" -}}
+{{- $name | replace "." "-" | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* KubeRay calls the head's Service so. */}}
