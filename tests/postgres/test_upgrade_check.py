@@ -22,6 +22,7 @@ from cluster.state.db.postgres_major import OtherPostgres, programs_major
 from cluster.state.db.upgrade_check import check_upgrade
 from configs.sections import Settings
 from configs.settings import load_settings
+from tests.fakes.manifests import pod_templates
 from tests.fakes.older_state import empty_database, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -173,3 +174,30 @@ def test_data_that_does_not_say_its_version_is_told_in_a_sentence(state: Path) -
     assert "aos restore" in told.value.hint
     code, report = run_check(state, "--check")
     assert (code, report["error"]["code"]) == (1, "unavailable")
+
+
+def run_job(empty: tuple[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """The Job of the Helm chart before an upgrade, with the environment that it has there."""
+    (job,) = dict(pod_templates())["upgrade-check"]["spec"]["containers"]
+    aos = folder / "aos"
+    aos.write_text(f'#!/bin/sh\nexec {sys.executable} -m cluster.cli "$@"\n')
+    aos.chmod(0o755)
+    given = {one["name"]: one["value"] for one in job["env"] if "value" in one}
+    secrets = {"DATABASE_URL": empty[1], "DATABASE_ADMIN_URL": empty[0], "REDIS_URL": "redis://x"}
+    here = {"PATH": f"{folder}:/usr/bin:/bin", "PYTHONPATH": str(ROOT), "AOS_STATE_DIR": str(folder / "state")}
+    env = given | secrets | here
+    return subprocess.run(job["command"], cwd=folder, env=env, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_job_of_the_chart_lets_an_upgrade_go_on_only_where_old_code_may_run(
+    empty: tuple[str, str], tmp_path: Path
+) -> None:
+    asyncio.run(apply_migrations(empty[0], until(OLDER, tmp_path / "old")))
+    before = kept(empty[0])
+    done = run_job(empty, tmp_path)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "0104_rights_passes.sql" in done.stdout and "suspended=true" in done.stdout
+    assert kept(empty[0]) == before
+    asyncio.run(apply_migrations(empty[0]))
+    done = run_job(empty, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr

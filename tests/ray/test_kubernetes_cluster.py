@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.manifests import gpu_group, manifest, pod_templates
+from tests.fakes.manifests import manifest, pod_templates, ray_groups
 
 
 def as_kubernetes_has_it(*, gpu: bool) -> dict[str, Any]:
-    found = deepcopy(manifest("RayCluster", "aos"))
+    found = deepcopy(manifest("RayCluster", "aos", "gpu" if gpu else "site"))
     found["metadata"]["namespace"] = "aos"
-    if gpu:
-        found["spec"]["workerGroupSpecs"].append(gpu_group())
     return found
 
 
@@ -44,9 +42,7 @@ def test_probes_ask_routes_that_need_no_token() -> None:
         for kind in ("readinessProbe", "livenessProbe")
         if "httpGet" in container.get(kind, {})
     }
-    spec = as_kubernetes_has_it(gpu=True)["spec"]
-    groups = [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
-    assert {group["rayStartParams"]["dashboard-agent-listen-port"] for group in groups} == {"52365"}
+    assert {one["rayStartParams"]["dashboard-agent-listen-port"] for one in ray_groups("gpu")} == {"52365"}
     agents = {path for _, _, port, path in asked if port == "52365"}
     assert agents <= set(http_server_agent.PUBLIC_EXACT_PATHS)
     assert all(f'"{path}"' in getsource(healthz_agent) for path in agents)

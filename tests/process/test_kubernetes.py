@@ -1,8 +1,10 @@
-"""The manifests for Kubernetes: they agree with each other, with the settings, and with what is deployed."""
+"""What the chart lays on Kubernetes agrees with itself, with the settings, and with what is deployed."""
 
 import json
 import re
+import subprocess
 import tomllib
+from copy import deepcopy
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,59 +17,44 @@ from cluster.state import supervised
 from configs.sections import PostgresSettings, RedisSettings, Settings
 from configs.settings import environment_names, load_settings, section_types
 from tests.fakes.manifests import (
+    CHART,
     FOLDER,
     ROOT,
+    SITE,
     Manifest,
-    base_manifests,
-    gpu_group,
     manifest,
     pod_templates,
-    read_documents,
+    ray_groups,
+    rendered,
     secret_names,
     settings_environment,
 )
 
-TEMPLATES = list(pod_templates())
-NAMES = [name for name, _ in TEMPLATES]
+# Of all pods that there may be, with GPUs.
+PODS = ["head", "general", "gpu", "supervisor", "upgrade-check", "doctor"]
+RAY_PODS = PODS[:3]
+RESTARTED = PODS[:4]
+HELPERS = (CHART / "templates" / "_helpers.tpl").read_text(encoding="utf-8")
 PLACEHOLDERS = {
     "DATABASE_URL": "postgresql://app:s3cr3t-1@db/aos",
     "DATABASE_ADMIN_URL": "postgresql://owner:s3cr3t-2@db/aos",
     "REDIS_URL": "redis://:s3cr3t-3@cache",
 }
-# KubeRay's own fields (ray-operator/apis/ray/v1/raycluster_types.go); a misspelt one would be dropped in silence.
-KUBERAY_FIELDS = {
-    "": {
-        "rayVersion",
-        "enableInTreeAutoscaling",
-        "autoscalerOptions",
-        "gcsFaultToleranceOptions",
-        "headGroupSpec",
-        "workerGroupSpecs",
-    },
-    "autoscalerOptions": {
-        "idleTimeoutSeconds",
-        "upscalingMode",
-        "imagePullPolicy",
-        "env",
-        "securityContext",
-        "volumeMounts",
-        "resources",
-    },
-    "gcsFaultToleranceOptions": {"redisAddress", "redisPassword"},
-    "headGroupSpec": {"rayStartParams", "template"},
-}
-GROUP_FIELDS = {"groupName", "replicas", "minReplicas", "maxReplicas", "rayStartParams", "template"}
 
 
-def containers(template: Manifest) -> list[Manifest]:
-    spec = template["spec"]
+def template(name: str) -> Manifest:
+    return dict(pod_templates())[name]
+
+
+def containers(pod: Manifest) -> list[Manifest]:
+    spec = pod["spec"]
     return [*spec.get("initContainers", ()), *spec["containers"]]
 
 
-def settings_of(extra: dict[str, str] | None = None) -> Settings:
+def settings_of(extra: dict[str, str] | None = None, variant: str = "site") -> Settings:
     """As a pod reads them; raises where a name is unknown."""
     secrets = dict.fromkeys(secret_names(), "s3cr3t-of-more-than-thirty-two-characters") | PLACEHOLDERS
-    return load_settings(settings_environment() | secrets | (extra or {}))
+    return load_settings(settings_environment(variant) | secrets | (extra or {}))
 
 
 def quantity(text: str) -> Fraction:
@@ -85,20 +72,13 @@ def labels_by_pod() -> dict[str, dict[str, str]]:
     added = {"head": {"ray.io/cluster": "aos", "ray.io/node-type": "head"}}
     worker = {"ray.io/cluster": "aos", "ray.io/node-type": "worker"}
     return {
-        name: template["metadata"]["labels"] | ({} if name == "supervisor" else added.get(name, worker))
-        for name, template in TEMPLATES
+        name: pod["metadata"]["labels"] | (added.get(name, worker) if name in RAY_PODS else {})
+        for name, pod in pod_templates()
     }
 
 
-def test_every_file_is_listed_and_says_what_it_is() -> None:
-    for one in base_manifests():
-        assert one.keys() >= {"apiVersion", "kind", "metadata"}
-    for folder in ("base", "gpu", "site"):
-        said = read_documents(FOLDER / folder / "kustomization.yaml")[0]
-        listed = {*said.get("resources", ()), *(one["path"] for one in said.get("patches", ()) if "path" in one)}
-        here = {path.name for path in (FOLDER / folder).glob("*.yaml")} - {"kustomization.yaml"}
-        assert {name for name in listed if "/" not in name} == here
-        assert all((FOLDER / folder / name).exists() for name in (*listed, *said.get("components", ())))
+def test_every_pod_is_looked_at() -> None:
+    assert sorted(name for name, _ in pod_templates()) == sorted(PODS)
 
 
 def test_pods_read_their_environment_as_settings() -> None:
@@ -117,94 +97,128 @@ def test_pods_read_their_environment_as_settings() -> None:
 
 def test_secrets_are_settings_that_are_secret_and_no_other_is_in_the_open() -> None:
     dotted = {name: key for key, name in environment_names().items()}
-    for name in secret_names():
-        section, _, key = dotted[name].partition(".")
-        assert section_types()[section].is_secret(key), name
-    for name in settings_environment():
-        section, _, key = dotted.get(name, "").partition(".")
-        assert not key or not section_types()[section].is_secret(key), name
+    secret = {
+        name
+        for name, key in dotted.items()
+        if "." in key and section_types()[key.partition(".")[0]].is_secret(key.partition(".")[2])
+    }
+    assert secret == {*secret_names(), "RAY_AUTH_TOKEN"}, "Ray's token has a Secret of its own"
+    named = re.search(r'define "aos.secretSettings" -}}\n\[(.*?)\]', HELPERS, re.DOTALL)
+    assert named and set(re.split(r",\s+", named[1])) == secret, "none may stand in `settings`"
+    assert not secret & settings_environment().keys()
 
 
-def test_every_secret_that_is_named_is_made_by_the_commands() -> None:
-    text = (FOLDER / "base" / "secrets.env.example").read_text(encoding="utf-8")
-    made = set(re.findall(r"create secret (?:generic|tls) (\S+)", text))
-    whole = yaml.safe_dump_all([*base_manifests(), gpu_group()])
-    named = re.findall(r"secretKeyRef:\n *key: (\S+)\n *name: (\S+)", whole)
-    assert {name for _, name in named} | {"aos-secrets", "aos-tls"} == made
-    for key, name in named:
-        assert re.search(rf"{name} --from-literal={key}=", text), f"{name} has the key {key}"
+@pytest.mark.parametrize("variant", ["gpu", "secrets made from values"])
+def test_every_secret_that_is_named_is_made_by_the_commands_or_by_the_chart(variant: str) -> None:
+    whole = yaml.safe_dump_all(rendered(variant))
+    named = {(name, key) for key, name in re.findall(r"secretKeyRef:\n *key: (\S+)\n *name: (\S+)", whole)}
+    assert {name for name, _ in named} == {"aos-ray-token", "aos-ray-redis"}
+    everywhere = {name for name, _ in named} | {"aos-secrets", "aos-tls"}
+    made = {one["metadata"]["name"]: one for one in rendered(variant) if one["kind"] == "Secret"}
+    text = SITE.read_text(encoding="utf-8")
+    assert set(re.findall(r"create secret (?:generic|tls) (\S+)", text)) == everywhere
+    if variant == "gpu":
+        assert made == {}
+        assert all(re.search(rf"{name} --from-literal={key}=", text) for name, key in named)
+        assert {name for name in secret_names() if name in text} >= {*PLACEHOLDERS, "AUTH_SECRET_KEY", "LLM_API_KEY"}
+        return
+    assert made.keys() == everywhere
+    assert all(made[name]["stringData"].keys() == {key} for name, key in named)
+    assert made["aos-secrets"]["stringData"].keys() >= {*PLACEHOLDERS, "AOS_MODELS_VAULT_KEY"}
+    assert made["aos-tls"]["type"] == "kubernetes.io/tls"
+    assert "s3cr3t" not in yaml.safe_dump_all(one for one in rendered(variant) if one["kind"] != "Secret")
 
 
 def test_versions_are_those_of_the_project() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     ray = re.search(r"^ray==(\S+)$", (ROOT / "configs" / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
     assert ray and manifest("RayCluster", "aos")["spec"]["rayVersion"] == ray[1]
-    images = {one["image"] for _, template in TEMPLATES for one in containers(template)}
-    assert images == {f"registry.example.internal/aos:{version}"}
-    (changed,) = read_documents(FOLDER / "site" / "kustomization.yaml")[0]["images"]
-    assert changed["name"] == "registry.example.internal/aos" and changed["newTag"] == version
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (version, version)
+    images = {one["image"] for _, pod in pod_templates() for one in containers(pod)}
+    assert images == {f"registry.corp.example/aos:{version}"}
     assert f"aos:{version} -" in (FOLDER / "Containerfile").read_text(encoding="utf-8")
 
 
-def test_kuberay_knows_the_fields() -> None:
-    spec = manifest("RayCluster", "aos")["spec"]
-    for place, known in KUBERAY_FIELDS.items():
-        assert (spec[place] if place else spec).keys() <= known
-    for group in (*spec["workerGroupSpecs"], gpu_group()):
-        assert group.keys() == GROUP_FIELDS
-        assert 0 < group["minReplicas"] <= group["replicas"] <= group["maxReplicas"]
-    heads = [spec["headGroupSpec"], *spec["workerGroupSpecs"], gpu_group()]
-    assert all(isinstance(value, str) for group in heads for value in group["rayStartParams"].values())
+def test_another_image_begins_a_ray_cluster_of_its_own() -> None:
+    """What an older Ray wrote into its Redis is not for a newer one to read."""
+    spaces = {
+        variant: manifest("RayCluster", "aos", variant)["spec"]["gcsFaultToleranceOptions"]["externalStorageNamespace"]
+        for variant in ("site", "gpu", "all that may be said")
+    }
+    assert spaces["site"] == spaces["gpu"] != spaces["all that may be said"]
 
 
-@pytest.mark.parametrize("template", [one for _, one in TEMPLATES], ids=NAMES)
-def test_kubernetes_adds_no_names_that_settings_refuse(template: Manifest) -> None:
+def test_what_pods_read_at_their_start_restarts_them_where_it_changes() -> None:
+    marks = {
+        variant: [pod["metadata"]["annotations"] for name, pod in pod_templates(variant) if name in RESTARTED]
+        for variant in ("site", "gpu", "secrets made from values")
+    }
+    assert all(one == found[0] for found in marks.values() for one in found), "all pods of one Ray are of one kind"
+    site, gpu, made = (found[0] for found in marks.values())
+    assert site["checksum/settings"] != gpu["checksum/settings"] and site["checksum/secrets"] == gpu["checksum/secrets"]
+    assert site["checksum/secrets"] != made["checksum/secrets"]
+    assert manifest("RayCluster", "aos")["spec"]["upgradeStrategy"] == {"type": "Recreate"}
+
+
+def test_suspended_is_everything_away_and_the_state_there() -> None:
+    assert manifest("RayCluster", "aos", "suspended")["spec"]["suspend"] is True
+    assert manifest("Deployment", "aos-supervisor", "suspended")["spec"]["replicas"] == 0
+    assert "suspend" not in manifest("RayCluster", "aos")["spec"]
+    kept = manifest("PersistentVolumeClaim", "aos-state", "suspended")["metadata"]["annotations"]
+    assert kept == {"helm.sh/resource-policy": "keep"}
+
+
+@pytest.mark.parametrize("name", PODS)
+def test_kubernetes_adds_no_names_that_settings_refuse(name: str) -> None:
     """A Service named aos would give every pod AOS_SERVICE_HOST."""
     with pytest.raises(Exception, match="AOS_SERVICE_HOST: unknown"):
         settings_of({"AOS_SERVICE_HOST": "10.96.0.7"})
-    assert template["spec"]["enableServiceLinks"] is False
+    assert template(name)["spec"]["enableServiceLinks"] is False
 
 
-@pytest.mark.parametrize("template", [one for _, one in TEMPLATES], ids=NAMES)
-def test_pods_fit_the_restricted_profile(template: Manifest) -> None:
-    account = template["spec"]["securityContext"]
+@pytest.mark.parametrize("name", PODS)
+def test_pods_fit_the_restricted_profile(name: str) -> None:
+    pod = template(name)
+    account = pod["spec"]["securityContext"]
     assert account["runAsNonRoot"] is True and account["seccompProfile"] == {"type": "RuntimeDefault"}
     mine = re.search(r"^USER (\d+):(\d+)$", (FOLDER / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
     assert mine and (account["runAsUser"], account["fsGroup"]) == (int(mine[1]), int(mine[2]))
     options = manifest("RayCluster", "aos")["spec"]["autoscalerOptions"]
-    for one in (*containers(template), options):
+    for one in (*containers(pod), options):
         locked = one["securityContext"]
         assert locked["allowPrivilegeEscalation"] is False and locked["capabilities"] == {"drop": ["ALL"]}
         assert locked["readOnlyRootFilesystem"] is True
         assert quantity(one["resources"]["requests"]["memory"]) <= quantity(one["resources"]["limits"]["memory"])
-    (namespace,) = [one for one in base_manifests() if one["kind"] == "Namespace"]
-    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-@pytest.mark.parametrize("template", [one for _, one in TEMPLATES], ids=NAMES)
-def test_every_mount_has_its_volume_and_all_see_the_same_state(template: Manifest) -> None:
-    volumes = {one["name"]: one for one in template["spec"]["volumes"]}
-    for one in containers(template):
+@pytest.mark.parametrize("name", PODS)
+@pytest.mark.parametrize("variant", ["gpu", "all that may be said"])
+def test_every_mount_has_its_volume_and_all_see_the_same_state(variant: str, name: str) -> None:
+    pod = dict(pod_templates(variant))[name]
+    volumes = {one["name"]: one for one in pod["spec"]["volumes"]}
+    assert len(volumes) == len(pod["spec"]["volumes"])
+    for one in containers(pod):
         mounts = {mount["name"]: PurePosixPath(mount["mountPath"]) for mount in one["volumeMounts"]}
-        assert mounts.keys() <= volumes.keys()
+        assert mounts.keys() == volumes.keys()
         state = PurePosixPath(settings_environment()["AOS_STATE_DIR"])
         assert mounts["state"] in state.parents, "the mount itself belongs to root: AOS refuses it"
         assert {"/tmp", "/home/aos"} <= {str(path) for path in mounts.values()}, "else nothing can be written"
-    claim = manifest("PersistentVolumeClaim", volumes["state"]["persistentVolumeClaim"]["claimName"])
-    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    claimed = volumes["state"]["persistentVolumeClaim"]["claimName"]
+    if variant == "gpu":
+        claim = manifest("PersistentVolumeClaim", claimed)
+        assert claim["spec"]["accessModes"] == ["ReadWriteMany"] and claim["spec"]["storageClassName"] == "nfs"
+    else:
+        assert claimed == "documents" and "PersistentVolumeClaim" not in {one["kind"] for one in rendered(variant)}
+        assert "authorities" in volumes
 
 
-@pytest.mark.parametrize("template", [one for name, one in TEMPLATES if name != "supervisor"], ids=NAMES[:-1])
-def test_rays_objects_fit_their_memory(template: Manifest) -> None:
-    spec = manifest("RayCluster", "aos")["spec"]
-    (group,) = [
-        one
-        for one in (spec["headGroupSpec"], *spec["workerGroupSpecs"], gpu_group())
-        if one["template"]["spec"] == template["spec"]
-    ]
-    (ray,) = template["spec"]["containers"]
-    (shared,) = [one["emptyDir"] for one in template["spec"]["volumes"] if one["name"] == "shared-mem"]
-    objects = int(group["rayStartParams"]["object-store-memory"])
+@pytest.mark.parametrize("group", range(len(RAY_PODS)), ids=RAY_PODS)
+def test_rays_objects_fit_their_memory(group: int) -> None:
+    found = ray_groups("gpu")[group]
+    (ray,) = found["template"]["spec"]["containers"]
+    (shared,) = [one["emptyDir"] for one in found["template"]["spec"]["volumes"] if one["name"] == "shared-mem"]
+    objects = int(found["rayStartParams"]["object-store-memory"])
     assert objects <= quantity(shared["sizeLimit"]) < quantity(ray["resources"]["limits"]["memory"])
 
 
@@ -212,7 +226,7 @@ def test_the_way_in_leads_to_the_gateways_port() -> None:
     settings = settings_of()
     service, ingress = manifest("Service", "aos"), manifest("Ingress", "aos")
     (port,) = service["spec"]["ports"]
-    ports = {one["name"]: one["containerPort"] for one in containers(dict(TEMPLATES)["head"])[0]["ports"]}
+    ports = {one["name"]: one["containerPort"] for one in containers(template("head"))[0]["ports"]}
     assert ports[port["targetPort"]] == settings.http.port and settings.http.host == "0.0.0.0"
     assert ports["dashboard"] == settings.ray.dashboard_port
     assert settings.ray.address == f"aos-head-svc:{ports['gcs']}"
@@ -234,6 +248,10 @@ def test_selectors_find_their_pods() -> None:
     assert covered == {"general", "gpu"}
     (general,) = manifest("RayCluster", "aos")["spec"]["workerGroupSpecs"]
     assert workers["minAvailable"] < general["minReplicas"], "a drain can go on"
+    for variant in ("gpu", "site"):
+        spread = [one["template"]["spec"]["topologySpreadConstraints"] for one in ray_groups(variant)[1:]]
+        names = [one["labelSelector"]["matchLabels"].pop("ray.io/group") for (one,) in deepcopy(spread)]
+        assert names == [one["groupName"] for one in ray_groups(variant)[1:]]
     deployment = manifest("Deployment", "aos-supervisor")["spec"]
     assert selected(deployment["selector"]["matchLabels"], labels["supervisor"])
     assert (deployment["replicas"], deployment["strategy"]) == (1, {"type": "Recreate"}), "one at a time"
@@ -244,17 +262,42 @@ def test_selectors_find_their_pods() -> None:
 def test_nothing_leaves_but_to_the_servers() -> None:
     settings = settings_of()
     closed = manifest("NetworkPolicy", "aos-closed")["spec"]
-    assert closed == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    assert closed["policyTypes"] == ["Ingress", "Egress"] and closed.keys() == {"podSelector", "policyTypes"}
+    assert all(selected(closed["podSelector"]["matchLabels"], have) for have in labels_by_pod().values())
     entrance = manifest("NetworkPolicy", "aos-entrance")["spec"]
     assert [port["port"] for port in entrance["ingress"][0]["ports"]] == [settings.http.port]
+    for name in ("aos-entrance", "aos-autoscaler"):
+        chosen = manifest("NetworkPolicy", name)["spec"]["podSelector"]["matchLabels"]
+        assert [pod for pod, have in labels_by_pod().items() if selected(chosen, have)] == ["head"]
     servers = manifest("NetworkPolicy", "aos-servers")["spec"]["egress"]
     ports = [port["port"] for rule in servers for port in rule["ports"]]
-    assert ports == [PostgresSettings().port, RedisSettings().port, 443]
-    for policy in (one for one in base_manifests() if one["kind"] == "NetworkPolicy"):
+    assert ports == [PostgresSettings().port, RedisSettings().port, 443, 443]
+    for policy in (one for one in rendered() if one["kind"] == "NetworkPolicy"):
         for rule in policy["spec"].get("egress", ()):
             assert rule.get("to"), "a rule without a destination is open to the world"
             for to in rule["to"]:
                 assert "ipBlock" not in to or to["ipBlock"]["cidr"].endswith("/32")
+
+
+def test_what_is_turned_off_is_not_there() -> None:
+    bare = rendered("nothing beside")
+    assert sorted(one["kind"] for one in bare) == [
+        "ConfigMap",
+        "Deployment",
+        "PersistentVolumeClaim",
+        "Pod",
+        "PodDisruptionBudget",
+        "RayCluster",
+        "Service",
+    ]
+    spec = manifest("RayCluster", "aos", "nothing beside")["spec"]
+    assert spec["enableInTreeAutoscaling"] is False
+    assert not {"autoscalerOptions", "gcsFaultToleranceOptions"} & spec.keys()
+    assert spec["headGroupSpec"]["template"]["spec"]["automountServiceAccountToken"] is False
+    assert "AOS_BLOBS_URL" not in settings_environment("nothing beside"), "documents lie on the volume"
+    assert settings_of(variant="nothing beside").blobs.url is None
+    plain = manifest("Ingress", "aos", "all that may be said")
+    assert "tls" not in plain["spec"]
 
 
 def cpus(group: Manifest, count: str) -> Fraction:
@@ -274,7 +317,7 @@ def serve_cpus(plan: dict[str, Any], *, most: bool) -> float:
 def test_workers_hold_what_is_deployed_and_two_readers() -> None:
     settings = settings_of()
     plan = deploy.deployment_plan(settings)
-    (group,) = manifest("RayCluster", "aos")["spec"]["workerGroupSpecs"]
+    _, group = ray_groups()
     reading = 2 * settings.read.reader_cpus + 1
     assert serve_cpus(plan, most=False) + reading <= cpus(group, "minReplicas")
     assert serve_cpus(plan, most=True) + reading <= cpus(group, "maxReplicas")
@@ -282,26 +325,51 @@ def test_workers_hold_what_is_deployed_and_two_readers() -> None:
 
 
 def test_gpu_workers_hold_what_computes_on_gpus() -> None:
-    (patch,) = [
-        yaml.safe_load(one["patch"])
-        for one in read_documents(FOLDER / "gpu" / "kustomization.yaml")[0]["patches"]
-        if "patch" in one
-    ]
-    declared = {one["path"].rpartition("/")[2]: one["value"] for one in patch}
-    settings, group = settings_of(declared), gpu_group()
+    settings, group = settings_of(variant="gpu"), ray_groups("gpu")[2]
     limits = group["template"]["spec"]["containers"][0]["resources"]["limits"]
     gpus = int(limits["nvidia.com/gpu"])
     assert settings.ray.num_gpus == group["minReplicas"] * gpus == group["maxReplicas"] * gpus
+    assert settings_of().ray.num_gpus == 0
     plan = deploy.deployment_plan(settings)
     used = [one for app in plan["applications"] for one in app["deployments"] if "num_gpus" in one["ray_actor_options"]]
     assert {one["name"] for one in used} >= {"Embedder", "Worker"}
     on_gpus = {"applications": [{"deployments": used}]}
     readers = 2 * settings.ray.num_gpus * settings.read.reader_cpus
     assert serve_cpus(on_gpus, most=True) + readers <= cpus(group, "maxReplicas")
+    two = ray_groups("all that may be said")[2]["template"]["spec"]
+    assert settings_environment("all that may be said")["AOS_RAY_NUM_GPUS"] == "2"
+    assert two["runtimeClassName"] == "nvidia" and len(two["tolerations"]) == 2
+    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in two["tolerations"]
+
+
+def test_an_upgrade_is_looked_at_by_the_new_image_with_the_new_settings_first() -> None:
+    job = manifest("Job", "aos-upgrade-check")
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-upgrade" and job["spec"]["backoffLimit"] == 0
+    (check,) = job["spec"]["template"]["spec"]["containers"]
+    given = {one["name"]: one["value"] for one in check["env"] if "value" in one}
+    assert given.items() >= settings_environment().items()
+    assert check["envFrom"] == [{"secretRef": {"name": "aos-secrets"}}], "the ConfigMap is still the old one's"
+
+
+@pytest.mark.parametrize(
+    ("said", "stopped", "code"),
+    [(0, False, 0), (3, False, 0), (4, False, 4), (4, True, 0), (1, False, 1), (1, True, 1)],
+)
+def test_an_upgrade_goes_on_only_where_the_check_lets_it(said: int, stopped: bool, code: int, tmp_path: Path) -> None:
+    job = manifest("Job", "aos-upgrade-check", "all that may be said" if stopped else "site")
+    (check,) = job["spec"]["template"]["spec"]["containers"]
+    aos = tmp_path / "aos"
+    aos.write_text(f'#!/bin/sh\n[ "$*" = "upgrade --check" ] && exit {said}\nexit 99\n')
+    aos.chmod(0o755)
+    done = subprocess.run(
+        check["command"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert ("suspended=true" in done.stdout) is (code == 4)
 
 
 def test_the_supervisor_is_ready_when_it_says_so(tmp_path: Path) -> None:
-    (container,) = dict(TEMPLATES)["supervisor"]["spec"]["containers"]
+    (container,) = template("supervisor")["spec"]["containers"]
     probe = container["readinessProbe"]["exec"]["command"][2]
     pattern = re.search(r'grep -q "(.*)" "\$AOS_STATE_DIR/supervisor.json"', probe)
     assert pattern
