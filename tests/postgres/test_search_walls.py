@@ -156,7 +156,7 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     plan = as_owner(admin, big, "holding_literally", {"codes": "array['word1']", "phrases": "array['word1 word2']"})
     assert "document_chunks_atoms" in plan and "document_chunks_lexemes" in plan
     assert "Seq Scan on document_chunks" not in plan
-    # A planner that takes the documents of a scope for a few goes through all of them, for a phrase that few chunks hold.
+    # A planner that takes the documents of a scope for a few would go through all of them for a phrase.
     admin.execute("update pg_class set reltuples = 75 * reltuples where relname = 'document_chunks'")
     admin.execute("update pg_class set reltuples = 1 where relname = 'documents'")
     plan = as_owner(admin, big, "holding_literally", {"codes": "'{}'::text[]", "phrases": "array['word1 word2']"})
@@ -284,7 +284,7 @@ async def test_a_scope_that_is_narrow_beside_all_vectors_is_measured_exactly(
     assert (row["small"], row["narrow"]) == (False, False), (
         "without a walk to compare with, only what is small is exact"
     )
-    # Eighty links: more than are listed of a reader's documents, and few enough to hold no more chunks than are scanned.
+    # Eighty links: more than are listed of a reader, and few enough to hold no more chunks than are scanned.
     for limit, found in {1_000: (True, True, True), 79: (False, False, False), 80: (True, False, False)}.items():
         row = await counted(pool, scope, generation, exact_scope=limit, words=limit, agent=agent, most=10)
         assert (row["few"], row["small"], row["narrow"]) == found

@@ -8,8 +8,10 @@ import pytest
 
 from tests.bench.bench_10m import SIZES, parse_options
 from tests.bench.large import synthetic
+from tests.bench.large.alternatives import KINDS, choose_kinds
 from tests.bench.large.curve import fit_growth, seconds_left, told_duration
 from tests.bench.large.kept import KeptFigures
+from tests.bench.large.sentences import sentences_of
 from tests.bench.large.synthetic import EVERY, ScopeFilter, VectorMixture
 from tests.bench.large.telling import GOAL, tell_all
 from tests.bench.large.texts import RealTexts
@@ -208,3 +210,36 @@ def test_the_command_line_grows_by_itself_and_by_choice() -> None:
     assert parse_options([]).chunks is None and tuple(sorted(SIZES)) == SIZES
     chosen = parse_options(["--chunks", "30000", "--chunks", "100000", "--only", "search"])
     assert chosen.chunks == [30_000, 100_000] and chosen.only == ["search"]
+
+
+def test_indexes_are_compared_by_the_beginnings_of_their_names() -> None:
+    assert choose_kinds([]) == list(KINDS)
+    assert [kind.name for kind in choose_kinds(["hnsw bits"])] == ["hnsw bits", "hnsw bits of halfvec rows"]
+    assert all(kind.ranked_again for kind in choose_kinds(["hnsw bits"])) and choose_kinds(["none"]) == []
+    assert parse_options(["--compare", "diskann", "--cache", "480", "--filter", "agent 1 %"]).compare == ["diskann"]
+    assert parse_options([]).compare is None and parse_options(["--compare"]).compare == []
+
+
+def test_sentences_are_different_and_of_some_words() -> None:
+    texts = [
+        "One two three four five six seven eight. Too short. A b c d e f g h!",
+        "A b c d e f g h! New one two three.",
+    ]
+    assert sentences_of(texts, 9) == ["One two three four five six seven eight.", "A b c d e f g h!"]
+    assert sentences_of(texts, 1) == ["One two three four five six seven eight."]
+
+
+def test_figures_within_so_much_cache_are_told_apart(tmp_path: Path) -> None:
+    report, filtered = (
+        Report("x", folder=tmp_path),
+        {
+            "filter": "agent 1 %",
+            "engine": "hnsw",
+            "recall": 0.97,
+            "fewest": 10,
+            **dict.fromkeys(("vector", "keyword", "hybrid", "resolve"), (1.0, 2.0)),
+        },
+    )
+    tell_all(report, {30_000: {"within 48 MiB: agent 1 %": filtered}})
+    names = [one.name for one in report.figures]
+    assert any("pages within 48 MiB" in name and "agent 1 %, search p95" in name for name in names)
