@@ -109,7 +109,11 @@ OMP_THREAD_LIMIT: "1"
 {{- define "aos.settings" -}}
 {{- $fixed := include "aos.fixedSettings" . | fromYaml -}}
 {{- $usual := include "aos.defaultSettings" . | fromYaml -}}
-{{- merge (dict) $fixed .Values.settings $usual | toYaml -}}
+{{- /* Not merged: that takes an empty text for none, and what is emptied on purpose would keep its default. */ -}}
+{{- range list .Values.settings $fixed -}}
+{{- range $name, $value := . -}}{{- $_ := set $usual $name $value -}}{{- end -}}
+{{- end -}}
+{{- toYaml $usual -}}
 {{- end -}}
 
 {{- define "aos.envFrom" -}}
