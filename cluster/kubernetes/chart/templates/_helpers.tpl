@@ -22,7 +22,7 @@
 {{/* By these all pods of the release are found. */}}
 {{- define "aos.podLabels" -}}
 app.kubernetes.io/part-of: aos
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "aos.labels" -}}
@@ -118,11 +118,11 @@ OMP_THREAD_LIMIT: "1"
 
 {{- define "aos.envFrom" -}}
 - configMapRef: {name: {{ include "aos.fullname" . }}-settings}
-- secretRef: {name: {{ include "aos.secretsName" . }}}
+- secretRef: {name: {{ include "aos.secretsName" . | quote }}}
 {{- end -}}
 
 {{- define "aos.tokenEnv" -}}
-- {name: RAY_AUTH_TOKEN, valueFrom: {secretKeyRef: {name: {{ include "aos.tokenName" . }}, key: auth_token}}}
+- {name: RAY_AUTH_TOKEN, valueFrom: {secretKeyRef: {name: {{ include "aos.tokenName" . | quote }}, key: auth_token}}}
 {{- end -}}
 
 {{/* For `aos` in a pod that is not on Ray's head. */}}
@@ -163,7 +163,7 @@ securityContext:
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - {name: {{ . }}}
+  - {name: {{ . | quote }}}
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -207,7 +207,7 @@ securityContext:
 
 {{/* Every pod sees the same files: the state folder's keys are made once. */}}
 {{- define "aos.volumes" -}}
-- {name: state, persistentVolumeClaim: {claimName: {{ include "aos.claimName" . }}}}
+- {name: state, persistentVolumeClaim: {claimName: {{ include "aos.claimName" . | quote }}}}
 - {name: tmp, emptyDir: {sizeLimit: 20Gi}}
 - {name: home, emptyDir: {sizeLimit: 1Gi}}
 {{- with .Values.extraVolumes }}
@@ -257,7 +257,7 @@ template:
     restartPolicy: Never  # the operator makes another one: a Ray node is never the same again
     automountServiceAccountToken: false
     {{- with .group.runtimeClassName }}
-    runtimeClassName: {{ . }}
+    runtimeClassName: {{ . | quote }}
     {{- end }}
     {{- $tolerations := .group.tolerations }}
     {{- if .group.gpus }}
