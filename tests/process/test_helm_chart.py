@@ -124,6 +124,11 @@ def test_what_has_to_be_filled_in_is_asked_for_by_name_and_all_at_once() -> None
         ({"network": {"policies": {"egress": [{"cidr": "0.0.0.0/0", "ports": [5432]}]}}}, "cidr: Does not match"),
         ({"network": {"policies": {"egress": [{"cidr": "192.0.2.1/32"}]}}}, "ports is required"),
         ({"ingress": {"tls": {"existingSecret": ""}}}, "ingress.tls: existingSecret, or certificate and key"),
+        ({"image": {"repository": "registry.corp.example/aos:1"}}, "image.repository: Does not match pattern"),
+        ({"network": {"podCidr": "0.0.0.0/0"}}, "network.podCidr: Does not match pattern"),
+        ({"network": {"policies": {"enabled": None}}}, "network.policies: enabled is required"),
+        ({"ingress": {"tls": {"enabled": None}}}, "ingress.tls: enabled is required"),
+        ({"ray": {"head": {"objectStoreMiB": None}}}, "ray.head: objectStoreMiB is required"),
         ({"extraVolumes": [{"name": "state", "emptyDir": {}}]}, "extraVolumes: a volume is called state already"),
     ],
     ids=lambda one: None if isinstance(one, dict) else one[:40],
@@ -181,7 +186,7 @@ def test_a_group_may_be_added_by_a_name() -> None:
     check(cluster, KUBERNETES[1])
 
 
-@pytest.mark.parametrize("release", ["prod", "aos-two", "of.fifty-three-characters-which-is-the-most-of-helm-a"])
+@pytest.mark.parametrize("release", ["prod", "on", "aos-two", "of.fifty-three-characters-which-is-the-most-of-helm-a"])
 def test_two_releases_in_a_namespace_share_nothing(release: str) -> None:
     done = run_helm("template", release, CHART, values={})
     assert done.returncode == 0, done.stderr
@@ -196,6 +201,24 @@ def test_two_releases_in_a_namespace_share_nothing(release: str) -> None:
     assert settings["AOS_RAY_ADDRESS"] == f"{head}:6379"
     policies = [one["spec"]["podSelector"]["matchLabels"] for one in found if one["kind"] == "NetworkPolicy"]
     assert policies and {one["app.kubernetes.io/instance"] for one in policies} == {release}
+
+
+def test_a_release_whose_name_no_service_may_have_is_refused() -> None:
+    done = run_helm("template", "1st", CHART, values={})
+    assert done.returncode != 0 and "the release is called 1st" in done.stderr
+
+
+def test_a_setting_that_is_emptied_on_purpose_is_empty_in_pods_and_in_the_check_before_an_upgrade() -> None:
+    said = {"HF_HUB_OFFLINE": "", "LLM_DEFAULT_MODEL": "the-$(HOME)"}
+    done = run_helm("template", "aos", CHART, values={"settings": said})
+    found = [one for one in yaml.safe_load_all(done.stdout) if one]
+    (settings,) = [one["data"] for one in found if one["kind"] == "ConfigMap"]
+    assert said.items() <= settings.items()
+    (job,) = [one for one in found if one["kind"] == "Job"]
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    environment = {one["name"]: one.get("value") for one in container["env"]}
+    assert environment["HF_HUB_OFFLINE"] == ""
+    assert environment["LLM_DEFAULT_MODEL"] == "the-$$(HOME)", "Kubernetes would put its own in"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

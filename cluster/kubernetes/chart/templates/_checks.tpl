@@ -12,6 +12,9 @@ that is amiss is said at once. */}}
 
 {{- define "aos.checks.filled" -}}
 {{- $wrong := list -}}
+{{- if not (regexMatch "^[a-z]" .Release.Name) -}}
+{{- $wrong = append $wrong (printf "the release is called %s: a name that begins with a letter, for Kubernetes takes no other for a Service" .Release.Name) -}}
+{{- end -}}
 {{- if not .Values.image.repository -}}
 {{- $wrong = append $wrong "image.repository is empty: build the image with cluster/kubernetes/Containerfile, and say where it is" -}}
 {{- end -}}

@@ -22,7 +22,7 @@
 {{/* By these all pods of the release are found. */}}
 {{- define "aos.podLabels" -}}
 app.kubernetes.io/part-of: aos
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "aos.labels" -}}
@@ -109,16 +109,20 @@ OMP_THREAD_LIMIT: "1"
 {{- define "aos.settings" -}}
 {{- $fixed := include "aos.fixedSettings" . | fromYaml -}}
 {{- $usual := include "aos.defaultSettings" . | fromYaml -}}
-{{- merge (dict) $fixed .Values.settings $usual | toYaml -}}
+{{- /* Not merged: that takes an empty text for none, and what is emptied on purpose would keep its default. */ -}}
+{{- range list .Values.settings $fixed -}}
+{{- range $name, $value := . -}}{{- $_ := set $usual $name $value -}}{{- end -}}
+{{- end -}}
+{{- toYaml $usual -}}
 {{- end -}}
 
 {{- define "aos.envFrom" -}}
 - configMapRef: {name: {{ include "aos.fullname" . }}-settings}
-- secretRef: {name: {{ include "aos.secretsName" . }}}
+- secretRef: {name: {{ include "aos.secretsName" . | quote }}}
 {{- end -}}
 
 {{- define "aos.tokenEnv" -}}
-- {name: RAY_AUTH_TOKEN, valueFrom: {secretKeyRef: {name: {{ include "aos.tokenName" . }}, key: auth_token}}}
+- {name: RAY_AUTH_TOKEN, valueFrom: {secretKeyRef: {name: {{ include "aos.tokenName" . | quote }}, key: auth_token}}}
 {{- end -}}
 
 {{/* For `aos` in a pod that is not on Ray's head. */}}
@@ -159,7 +163,7 @@ securityContext:
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - {name: {{ . }}}
+  - {name: {{ . | quote }}}
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -203,7 +207,7 @@ securityContext:
 
 {{/* Every pod sees the same files: the state folder's keys are made once. */}}
 {{- define "aos.volumes" -}}
-- {name: state, persistentVolumeClaim: {claimName: {{ include "aos.claimName" . }}}}
+- {name: state, persistentVolumeClaim: {claimName: {{ include "aos.claimName" . | quote }}}}
 - {name: tmp, emptyDir: {sizeLimit: 20Gi}}
 - {name: home, emptyDir: {sizeLimit: 1Gi}}
 {{- with .Values.extraVolumes }}
@@ -253,7 +257,7 @@ template:
     restartPolicy: Never  # the operator makes another one: a Ray node is never the same again
     automountServiceAccountToken: false
     {{- with .group.runtimeClassName }}
-    runtimeClassName: {{ . }}
+    runtimeClassName: {{ . | quote }}
     {{- end }}
     {{- $tolerations := .group.tolerations }}
     {{- if .group.gpus }}
