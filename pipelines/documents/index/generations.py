@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -186,8 +185,8 @@ class IndexGenerations:
         """Store what was embedded, and the record that the version stands in this generation."""
         if indexed.vectors is not None:
             of = {"generation": target.generation, "document": owner["document_id"], "readers": owner["readers"]}
-            vectors = [dumps(vector) for vector in indexed.vectors.tolist()]
-            await tx.run(self._sql["put_embeddings"], **of, **scope.keys, ids=ids, vectors=vectors)
+            of |= {"vectors": indexed.vectors, "dimension": indexed.vectors.shape[1]}
+            await tx.run(self._sql["put_embeddings"], **of, **scope.keys, ids=ids)
         of = {"version": indexed.version, "generation": target.generation, "document": owner["document_id"]}
         made = {"reads": indexed.reads, "chunks": len(ids), "embedded": indexed.vectors is not None}
         await tx.run(self._sql["record"], **of, **scope.keys, **made)

@@ -211,5 +211,4 @@ def box_to_json(box: Box) -> list[float]:
 
 def _storable_string(text: str) -> str:
     """Postgres text holds neither NUL nor lone surrogates; each becomes one replacement character, so offsets stay."""
-    unstorable = "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode() if unstorable else text
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
