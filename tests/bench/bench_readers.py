@@ -48,7 +48,7 @@ class CpuTimes:
         daemons = (one for one in psutil.Process().children(recursive=True) if one.name() in ("raylet", "gcs_server"))
         ours = {one.native_id for one in threading.enumerate() if one.name.startswith(("MainThread", "asyncio_"))}
         runner = sum(one.user_time + one.system_time for one in psutil.Process().threads() if one.id in ours)
-        return cls(own.user + own.system, runner, _tree_seconds(postmaster), sum(map(_own_seconds, daemons)))
+        return cls(own.user + own.system, runner, tree_seconds(postmaster), sum(map(_own_seconds, daemons)))
 
 
 def _own_seconds(process: psutil.Process) -> float:
@@ -56,7 +56,7 @@ def _own_seconds(process: psutil.Process) -> float:
     return float(used.user + used.system)
 
 
-def _tree_seconds(postmaster: psutil.Process) -> float:
+def tree_seconds(postmaster: psutil.Process) -> float:
     """Backends that have ended are among the times of the postmaster's children."""
     used = postmaster.cpu_times()
     ended = float(used.children_user + used.children_system)
