@@ -17,9 +17,10 @@ from pipelines.documents.ingest.stages import FileTask, SurveyResult
 from pipelines.documents.store.page_codec import (
     caveats_from_json,
     caveats_to_json,
-    chunk_from_json,
-    chunk_to_json,
+    chunk_head_to_json,
+    chunk_of_head,
     decode_words,
+    encode_boxes,
     encode_words,
     failure_from_json,
     failure_to_json,
@@ -85,7 +86,8 @@ def of_indexed(indexed: IndexedVersion) -> Row:
     vectors = indexed.vectors
     return {
         "version": indexed.version,
-        "chunks": dumps([chunk_to_json(chunk) for chunk in indexed.chunks]),
+        "chunks": dumps([chunk_head_to_json(chunk) for chunk in indexed.chunks]),
+        "boxes": dumps([encode_boxes(chunk.boxes) for chunk in indexed.chunks]),
         "dimension": -1 if vectors is None else int(vectors.shape[1]),
         "vectors": b"" if vectors is None else np.ascontiguousarray(vectors, "<f4").tobytes(),
         "reads": indexed.reads,
@@ -98,7 +100,7 @@ def of_indexed(indexed: IndexedVersion) -> Row:
 
 def to_indexed(row: Row) -> IndexedVersion:
     """The inverse."""
-    chunks = tuple(chunk_from_json(chunk) for chunk in loads(row["chunks"]))
+    chunks = tuple(map(chunk_of_head, loads(row["chunks"]), loads(row["boxes"])))
     flat, dimension = np.frombuffer(row["vectors"], "<f4"), row["dimension"]
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
     tables = tuple(table_from_json(table) for table in loads(row.get("tables") or "[]"))

@@ -5,6 +5,7 @@ import asyncio
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -35,7 +36,8 @@ LOST_GOAL = "of two nodes one is killed: every page once, the job completed"
 class CpuTimes:
     """Seconds of CPU used so far."""
 
-    coordinator: float  # this process: the ingest runner, and Ray Data's executor
+    coordinator: float  # this process: the ingest runner, and Ray's client with Ray Data's executor
+    runner: float  # of it the event loop and the pool of its threads; what is left is Ray's
     postgres: float
     daemons: float  # Ray's: GCS and raylets
 
@@ -44,7 +46,9 @@ class CpuTimes:
         """Of this process, of a Postgres server, and of the daemons of Ray that run below this process."""
         own = os.times()
         daemons = (one for one in psutil.Process().children(recursive=True) if one.name() in ("raylet", "gcs_server"))
-        return cls(own.user + own.system, _tree_seconds(postmaster), sum(map(_own_seconds, daemons)))
+        ours = {one.native_id for one in threading.enumerate() if one.name.startswith(("MainThread", "asyncio_"))}
+        runner = sum(one.user_time + one.system_time for one in psutil.Process().threads() if one.id in ours)
+        return cls(own.user + own.system, runner, tree_seconds(postmaster), sum(map(_own_seconds, daemons)))
 
 
 def _own_seconds(process: psutil.Process) -> float:
@@ -52,7 +56,7 @@ def _own_seconds(process: psutil.Process) -> float:
     return float(used.user + used.system)
 
 
-def _tree_seconds(postmaster: psutil.Process) -> float:
+def tree_seconds(postmaster: psutil.Process) -> float:
     """Backends that have ended are among the times of the postmaster's children."""
     used = postmaster.cpu_times()
     ended = float(used.children_user + used.children_system)
@@ -191,11 +195,11 @@ async def measure_step(report: Report, mini: MiniCluster, readers: int, nodes: i
 
 def report_costs(report: Report, at: str, used: tuple[CpuTimes, CpuTimes], pages: int, *, judged: bool) -> None:
     """CPU a page, and the pages a second at which one core of it is full."""
-    for name in ("coordinator", "postgres", "daemons"):
+    for name in ("coordinator", "runner", "postgres", "daemons"):
         spent = getattr(used[1], name) - getattr(used[0], name)
         each = 1000 * spent / pages if pages else None
         report.figure(f"{at}: CPU of {name} a page", each, unit="ms")
-        if name == "daemons" or not each:
+        if name in ("runner", "daemons") or not each:
             continue
         full = 1000 / each
         goal = {"goal": WANTED_GOAL, "holds": full >= WANTED} if judged else {}

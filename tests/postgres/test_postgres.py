@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Coroutine
 
 import anyio
+import numpy as np
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Overloaded
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
@@ -55,6 +57,24 @@ async def test_a_connection_that_the_server_closed_is_not_lent(app_dsn: str, adm
             assert await tx.one("select aos_tenant() as tenant") == {"tenant": None}
     finally:
         await database.close()
+
+
+async def test_what_travels_in_binary_arrives_as_it_was(app_dsn: str) -> None:
+    """Vectors to the last bit, texts and JSON with whatever an array of texts would escape."""
+    database = Database(app_dsn, size=1)
+    await database.open()
+    vectors = np.array([[0.1, -2.5e-38, 3.4e38], [1 / 3, 0.0, -1.0]], np.float32)
+    texts = ['say "a\\b", {c}', "", "NULL", "Größe 你好\n"]
+    query = "select %(reals)b::real[] as reals, %(texts)b::text[] as texts, %(values)b::jsonb[] as told"
+    try:
+        async with database.transaction() as tx:
+            row = await tx.only(query, reals=vectors, texts=texts, values=[Jsonb(texts), None, Jsonb({"a": texts})])
+            none = await tx.only(query, reals=np.empty((0, 0), np.float32), texts=[], values=[None])
+    finally:
+        await database.close()
+    np.testing.assert_array_equal(np.array(row["reals"], np.float32), vectors.ravel())
+    assert (row["texts"], row["told"]) == (texts, [texts, None, {"a": texts}])
+    assert none == {"reals": [], "texts": [], "told": [None]}
 
 
 async def test_the_connection_that_came_back_last_is_lent_first(app_dsn: str) -> None:

@@ -27,7 +27,7 @@ from pipelines.documents.document import (
 from pipelines.documents.index.generations import IndexedVersion
 from pipelines.documents.ingest.slices import PageSlice, ReadPage
 from pipelines.documents.ingest.stages import FileTask, SurveyResult
-from pipelines.documents.store.page_codec import encode_words, page_to_json
+from pipelines.documents.store.page_codec import chunk_to_json, encode_boxes, encode_words, page_to_json
 
 PAGE = Page(
     number=3,
@@ -108,6 +108,15 @@ def test_chunks_and_vectors_come_back() -> None:
     assert (
         rows.to_indexed(through_arrow(rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), None)))).vectors is None
     )
+
+
+def test_boxes_are_decoded_when_somebody_looks_and_are_as_good_as_a_tuple() -> None:
+    """As words: they are stored as they came."""
+    row = through_arrow(rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), VECTORS)))
+    (back,) = rows.to_indexed(row).chunks
+    assert encode_boxes(back.boxes) == loads(row["boxes"])[0] == "[[1, 0, 0, 1, 0.5]]"
+    assert back.boxes == CHUNK.boxes and CHUNK.boxes == back.boxes and back.boxes[0].box == Box(0, 0, 1, 0.5)
+    assert chunk_to_json(back) == chunk_to_json(CHUNK) and pickle.loads(pickle.dumps(back)) == CHUNK
 
 
 def test_chunks_of_a_process_from_before_an_update_come_back() -> None:

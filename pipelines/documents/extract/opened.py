@@ -90,11 +90,7 @@ class UnpagedDocument:
 def storable_text(text: str) -> str:
     """The text without what neither UTF-8 nor a database column can hold (lone surrogates, NUL), `\\n` line ends."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    return text.encode("utf-8", "replace").decode("utf-8") if _has_surrogates(text) else text
-
-
-def _has_surrogates(text: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in text) if not text.isascii() else False
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def split_text(text: str, limit: int) -> list[str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from cluster.state.db.postgres import Database, Row, Transaction, load_queries
 from pipelines.documents.chunk.language import AUTO, DEFAULT
 from pipelines.documents.document import NO_TEXT, Chunk, ChunkId, DocumentId, VersionId, chunk_id, fingerprint_parts
 from pipelines.documents.facts.page_table import PageTable, table_to_json
-from pipelines.documents.store.page_codec import caveats_to_json, chunk_to_json, search_text
+from pipelines.documents.store.page_codec import caveats_to_json, chunk_head_to_json, encode_boxes, search_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +185,8 @@ class IndexGenerations:
         """Store what was embedded, and the record that the version stands in this generation."""
         if indexed.vectors is not None:
             of = {"generation": target.generation, "document": owner["document_id"], "readers": owner["readers"]}
-            vectors = [dumps(vector) for vector in indexed.vectors.tolist()]
-            await tx.run(self._sql["put_embeddings"], **of, **scope.keys, ids=ids, vectors=vectors)
+            of |= {"vectors": indexed.vectors, "dimension": indexed.vectors.shape[1]}
+            await tx.run(self._sql["put_embeddings"], **of, **scope.keys, ids=ids)
         of = {"version": indexed.version, "generation": target.generation, "document": owner["document_id"]}
         made = {"reads": indexed.reads, "chunks": len(ids), "embedded": indexed.vectors is not None}
         await tx.run(self._sql["record"], **of, **scope.keys, **made)
@@ -266,7 +265,7 @@ def _chunk_languages(indexed: IndexedVersion, language: str) -> list[str]:
 
 def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> dict[str, Any]:
     """One chunk by the columns of `put_chunks`, with the metadata that filters and citations need."""
-    stored = chunk_to_json(chunk)
+    stored = chunk_head_to_json(chunk)
     metadata = {
         "doc_id": owner["document_id"],
         "doc_type": owner["file_type"],
@@ -284,6 +283,7 @@ def _chunk_row(version: VersionId, chunker: str, chunk: Chunk, owner: Row) -> di
         "search_texts": search_text(chunk),
         "starts": chunk.spans[0].page,
         "ends": chunk.spans[-1].page,
-        **{name: Jsonb(stored[name]) for name in ("spans", "boxes", "headings")},
+        **{name: Jsonb(stored[name]) for name in ("spans", "headings")},
+        "boxes": Jsonb(chunk.boxes, encode_boxes),
         "metadata": Jsonb(metadata),
     }

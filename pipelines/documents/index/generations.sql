@@ -37,8 +37,8 @@ select c.id, %(document)s, %(version)s, %(tenant)s, %(workspace)s, %(readers)s, 
        array(select jsonb_array_elements_text(c.headings)), c.metadata, r.engine, r.confidence,
        caveats_of(%(version)s, array(select distinct (s->>0)::int from jsonb_array_elements(c.spans) s)),
        c.language
-from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)s::text[], %(search_texts)s::text[], %(starts)s::int[],
-            %(ends)s::int[], %(spans)s::jsonb[], %(boxes)s::jsonb[], %(headings)s::jsonb[], %(metadata)s::jsonb[],
+from unnest(%(ids)s::text[], %(indexes)s::int[], %(texts)b::text[], %(search_texts)b::text[], %(starts)s::int[],
+            %(ends)s::int[], %(spans)b::jsonb[], %(boxes)b::jsonb[], %(headings)b::jsonb[], %(metadata)b::jsonb[],
             %(languages)s::text[])
     as c(id, chunk_index, text, search_text, page_start, page_end, spans, boxes, headings, metadata, language),
     reading_of(%(version)s, c.page_start, c.page_end) r
@@ -53,10 +53,11 @@ where (there.engine, there.confidence, there.caveats, there.spans, there.boxes, 
 -- note_stemmers: In which languages the words of the workspace's chunks are cut by now.
 select note_stemmers(%(languages)s::text[]);
 
--- put_embeddings: Write the vectors of one version into a generation.
+-- put_embeddings: Write the vectors of one version into a generation; they stand one after the other in one array.
 insert into embeddings (generation_id, chunk_id, document_id, tenant_id, workspace_id, readers, embedding)
-select %(generation)s, e.id, %(document)s, %(tenant)s, %(workspace)s, %(readers)s, e.vector::vector
-from unnest(%(ids)s::text[], %(vectors)s::text[]) as e(id, vector)
+select %(generation)s, e.id, %(document)s, %(tenant)s, %(workspace)s, %(readers)s,
+       (%(vectors)b::real[])[(e.n - 1) * %(dimension)s + 1 : e.n * %(dimension)s]::vector
+from unnest(%(ids)s::text[]) with ordinality as e(id, n)
 on conflict (generation_id, chunk_id) do update set embedding = excluded.embedding, readers = excluded.readers;
 
 -- drop_tables: Remove the tables that an earlier look found in a document, whichever version it was of.

@@ -1,10 +1,10 @@
 """Pages and chunks as JSON values: the one form they have in Postgres, in Arrow rows and over HTTP."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from json import dumps, loads
-from typing import Any, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from pipelines.documents.document import (
     Box,
@@ -25,66 +25,80 @@ from pipelines.documents.document import (
 )
 
 Json = Any
+Item = TypeVar("Item")
 
 
-class EncodedWords(Sequence[Word]):
-    """Words of a page as they travel and are stored; they are decoded once somebody looks at one of them.
+class EncodedItems(Sequence[Item]):
+    """Words of a page or boxes of a chunk as they travel and are stored; decoded once somebody looks at one of them.
 
-    Most pages pass through a worker as they are, and their words are most of what would be decoded, and encoded again.
+    Most pass through a worker as they are, and are most of what would be decoded, and encoded again.
 
     Attributes:
-        encoded: JSON as words_to_json gives it.
+        encoded: JSON as `encode_words` or `encode_boxes` gives it.
     """
 
-    def __init__(self, encoded: str) -> None:
-        self.encoded = encoded
+    def __init__(self, encoded: str, decode: Callable[[Json], tuple[Item, ...]]) -> None:
+        self.encoded, self._decode = encoded, decode
 
     @cached_property
-    def _words(self) -> tuple[Word, ...]:
-        return words_from_json(loads(self.encoded))
+    def _items(self) -> tuple[Item, ...]:
+        return self._decode(loads(self.encoded))
 
     @overload
-    def __getitem__(self, index: int) -> Word: ...
+    def __getitem__(self, index: int) -> Item: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Word, ...]: ...
-    def __getitem__(self, index: int | slice) -> Word | tuple[Word, ...]:
-        return self._words[index]
+    def __getitem__(self, index: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, index: int | slice) -> Item | tuple[Item, ...]:
+        return self._items[index]
 
     def __len__(self) -> int:
-        return len(self._words)
+        return len(self._items)
 
     def __bool__(self) -> bool:
         return self.encoded != "[]"
 
-    def __iter__(self) -> Iterator[Word]:
-        return iter(self._words)
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
 
-    def __add__(self, others: tuple[Word, ...]) -> tuple[Word, ...]:
-        return self._words + tuple(others)
+    def __add__(self, others: tuple[Item, ...]) -> tuple[Item, ...]:
+        return self._items + tuple(others)
 
-    def __radd__(self, others: tuple[Word, ...]) -> tuple[Word, ...]:
-        return tuple(others) + self._words
+    def __radd__(self, others: tuple[Item, ...]) -> tuple[Item, ...]:
+        return tuple(others) + self._items
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, EncodedWords):
-            return self.encoded == other.encoded or self._words == other._words
-        return self._words == other
+        if isinstance(other, EncodedItems):
+            return self.encoded == other.encoded or self._items == other._items
+        return self._items == other
 
     def __hash__(self) -> int:
-        return hash(self._words)
+        return hash(self._items)
 
     def __repr__(self) -> str:
-        return repr(self._words)
+        return repr(self._items)
+
+
+def _encode(items: Sequence[Item], to_json: Callable[[Sequence[Item]], list[Json]]) -> str:
+    return items.encoded if isinstance(items, EncodedItems) else dumps(to_json(items))
 
 
 def encode_words(words: Sequence[Word]) -> str:
     """JSON text of words as they are stored."""
-    return words.encoded if isinstance(words, EncodedWords) else dumps(_storable_words(words))
+    return _encode(words, _storable_words)
 
 
 def decode_words(encoded: str) -> tuple[Word, ...]:
     """The inverse, up to four decimals, once somebody looks; what it gives is as good as a tuple."""
-    return cast(tuple[Word, ...], EncodedWords(encoded))
+    return cast(tuple[Word, ...], EncodedItems(encoded, words_from_json))
+
+
+def encode_boxes(boxes: Sequence[PageBox]) -> str:
+    """JSON text of a chunk's boxes as they are stored."""
+    return _encode(boxes, _boxes_to_json)
+
+
+def _decode_boxes(encoded: str) -> tuple[PageBox, ...]:
+    return cast(tuple[PageBox, ...], EncodedItems(encoded, _boxes_from_json))
 
 
 def words_to_json(words: Sequence[Word]) -> list[Json]:
@@ -172,22 +186,34 @@ def page_of_head(row: Mapping[str, Json], words: tuple[Word, ...]) -> Page:
 
 
 def chunk_to_json(chunk: Chunk) -> dict[str, Json]:
-    """A chunk as it travels and is stored."""
+    """A chunk as it is stored."""
+    return chunk_head_to_json(chunk) | {"boxes": _boxes_to_json(chunk.boxes)}
+
+
+def chunk_head_to_json(chunk: Chunk) -> dict[str, Json]:
+    """A chunk as it travels and is stored, without its boxes."""
     spans = [[s.page, s.start, s.end] for s in chunk.spans]
-    boxes = [[b.page, *box_to_json(b.box)] for b in chunk.boxes]
     plain = {"ordinal": chunk.ordinal, "text": chunk.text, "headings": list(chunk.headings), "method": chunk.method}
     metrics = None if chunk.metrics is None else asdict(chunk.metrics)
-    return plain | {"spans": spans, "boxes": boxes, "metrics": metrics, "parent": _parent_to_json(chunk.parent)}
+    return plain | {"spans": spans, "metrics": metrics, "parent": _parent_to_json(chunk.parent)}
 
 
-def chunk_from_json(row: Mapping[str, Json]) -> Chunk:
-    """The inverse."""
+def chunk_of_head(row: Mapping[str, Json], boxes: str) -> Chunk:
+    """The inverse, with boxes as `encode_boxes` gives them."""
     spans = tuple(Span(*span) for span in row["spans"])
-    boxes = tuple(PageBox(page, Box(*edges)) for page, *edges in row["boxes"])
     # Those of a process from before an update, which had neither.
     metrics = ChunkMetrics(**found) if (found := row.get("metrics")) else None
     parent = _parent_from_json(found) if (found := row.get("parent")) else None
-    return Chunk(row["ordinal"], row["text"], spans, tuple(row["headings"]), row["method"], boxes, metrics, parent)
+    told = (row["ordinal"], row["text"], spans, tuple(row["headings"]), row["method"])
+    return Chunk(*told, _decode_boxes(boxes), metrics, parent)
+
+
+def _boxes_to_json(boxes: Sequence[PageBox]) -> list[Json]:
+    return [[b.page, *box_to_json(b.box)] for b in boxes]
+
+
+def _boxes_from_json(rows: Sequence[Json]) -> tuple[PageBox, ...]:
+    return tuple(PageBox(page, Box(*edges)) for page, *edges in rows)
 
 
 def _parent_to_json(parent: ParentPassage | None) -> dict[str, Json] | None:
@@ -211,5 +237,4 @@ def box_to_json(box: Box) -> list[float]:
 
 def _storable_string(text: str) -> str:
     """Postgres text holds neither NUL nor lone surrogates; each becomes one replacement character, so offsets stay."""
-    unstorable = "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text)
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode() if unstorable else text
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
