@@ -160,7 +160,9 @@ async def test_a_job_beyond_its_share_gives_its_place_back_at_the_next_page_and_
     watching = asyncio.create_task(shares.watch())
     works = [asyncio.create_task(loop.once(JobLane.SMALL)) for loop in loops[:2]]
     async with asyncio.timeout(20):
-        while (await shown(ledger, scope, mine[1]))["progress"].get("read", {"done": 0})["done"] < 2:
+        while True:
+            if (await shown(ledger, scope, mine[1]))["progress"].get("read", {"done": 0})["done"] >= 2:
+                break
             await asyncio.sleep(0.02)
     theirs = await upload(ledger, other, tmp_path / "in", "q.txt", ["quick"])
     bell.ring("job:small")
