@@ -144,6 +144,7 @@ class JobLoop:
                 turn = await self._runner.list_source(job, stopped, ended)
             else:
                 turn = await self._runner.turn(job, recipe, stopped, ended)
+            beyond = self._is_beyond()  # then it has not had all of its slice, and stands where it stood
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
@@ -151,7 +152,6 @@ class JobLoop:
                 return await self._end_job(job, JobState.CANCELLED, None)
             # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
             if sliced or others_wait or turn.moved or self._is_to_stop(heartbeat):
-                beyond = self._is_beyond()  # then it has not had all of its slice, and stands where it stood
                 return await self._jobs.release(job.lease, behind=sliced and not beyond, kept=beyond)
             if self._room is not None:
                 self._room.require()
