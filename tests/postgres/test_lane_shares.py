@@ -113,7 +113,7 @@ async def at_work(ledger: Bench, scope: Scope, count: int) -> list[ClaimedJob]:
             " lease_until = clock_timestamp() + interval '1 min' where id = %(job)s returning id",
             job=job,
         )
-        claimed.append(ClaimedJob(JobLease(job, 1, scope), "upload", JobLane.SMALL, False, {}, None))
+        claimed.append(ClaimedJob(JobLease(job, scope, 1), "upload", JobLane.SMALL, False, {}, None))
     return claimed
 
 
