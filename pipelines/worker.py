@@ -28,14 +28,15 @@ from cluster.state.settings.settings_rows import SettingsRows, load_settings_and
 from cluster.state.settings.snapshots import SettingsSnapshots, SettingsWatcher
 from cluster.state.system import SystemQueries
 from cluster.state.vault import vault_of
-from cluster.state.work.jobs import JobLane, JobLedger
+from cluster.state.work.jobs import ClaimedJob, JobLane, JobLedger
+from cluster.state.work.lane_shares import LaneShares
 from cluster.state.work.work_bell import WorkBell
 from cluster.watch.answering import answer_from_here
 from cluster.watch.memory import use_now
 from configs.keys import Part
 from configs.sections import ReadSettings, Settings
 from pipelines.documents.chunk import split
-from pipelines.documents.cpu_pulses import SharedPace
+from pipelines.documents.cpu_pulses import PacedSlot, SharedPace
 from pipelines.documents.document import VersionId
 from pipelines.documents.extract.reader import DocumentReader, extraction_fingerprint
 from pipelines.documents.graph.graph_wiring import graph_stage
@@ -142,6 +143,7 @@ class JobWorker:
         self._pace = SharedPace(self._small_jobs, cores, worker.hurried_seconds)
         self._loops: list[JobLoop] = []
         self._bell: WorkBell | None = None
+        self._shares: LaneShares | None = None
         self._vision: VisionStep | None = None
         self._vault = vault_of(self._settings.models.vault_key, self._settings.state_dir)
         self._first: asyncio.Task[bool] | None = None
@@ -158,6 +160,7 @@ class JobWorker:
         vault = self._vault
         watch = SettingsWatcher(self._snapshots, SettingsRows(database, vault))
         bell = self._bell = WorkBell(database, found.postgres)
+        shares = self._shares = LaneShares(database, JobLane.SMALL, bell)
         embedder, care = handles.build_embedder(settings), IndexMaintenance(database, found.postgres_admin)
         await watch.open()  # for the log level alone: what decides how pages are read stays until the next start
         try:
@@ -180,7 +183,7 @@ class JobWorker:
                 told = tasks.create_task(bell.listen())
                 works = [tasks.create_task(self._work_lane(at, lane)) for at, lane in enumerate(lanes)]
                 beside = [tasks.create_task(care.keep()), tasks.create_task(self._watch_queue(SystemQueries(database)))]
-                beside.append(tasks.create_task(self._end_unused_readers()))
+                beside += [tasks.create_task(self._end_unused_readers()), tasks.create_task(shares.watch())]
                 await asyncio.wait(works)
                 for task in (told, *beside):
                     task.cancel()
@@ -221,17 +224,20 @@ class JobWorker:
 
     def _build_loop(self, database: Database, embedder: Embedder, blobs: BlobStore, lane: JobLane, at: int) -> JobLoop:
         settings, store, jobs = self._settings, self._document_store(database), JobLedger(database)
-        reader = reader_of(lane, settings, self._pace)
+        slot = self._pace.slot()
+        reader = reader_of(lane, settings, slot)
         self._readers.append(reader)
         tokens = chunk_token_ends(settings.chunk, settings.embedding)
         model_lane = EmbeddingLane.QUESTION if lane is JobLane.SMALL else EmbeddingLane.BULK
-        here = HereStages(reader, VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens), blobs)
+        place = self._shares.place() if self._shares is not None and lane is JobLane.SMALL else None
+        pause = None if place is None else place.pause
+        indexer = VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens, pause=pause)
+        here = HereStages(reader, indexer, blobs)
         held, crowd = None, None
         if lane is JobLane.BULK and settings.read.idle and settings.read.floor > 0:
             share = share_of_a_core(settings.read, os.cpu_count() or 1)
             pulses = DocumentReader(settings.read, settings.ocr, share=share)
             self._readers.append(pulses)
-            indexer = VersionIndexer(store, embedder, settings.chunk, model_lane, tokens=tokens)
             held = HereStages(pulses, indexer, blobs)
             crowd = CrowdWatch(settings.read.floor) if settings.ray.address is None else None  # else it reads elsewhere
         bulk = DatasetStages(settings.read, reader_gpus(settings), self._rows)
@@ -269,6 +275,8 @@ class JobWorker:
             strain=functools.partial(strain_of, lane, settings, crowd),
             kept=functools.partial(_kept_by_memory, settings) if lane is JobLane.SMALL and at else lambda: None,
             bell=self._bell,
+            place=place,
+            began=functools.partial(_work_for, slot),
         )
 
     async def check_health(self) -> None:
@@ -300,6 +308,10 @@ class Worker(JobWorker):
         await self.close()
 
 
+def _work_for(slot: PacedSlot, job: ClaimedJob) -> None:
+    slot.tenant = job.lease.scope.tenant
+
+
 def _kept_by_memory(settings: Settings) -> str | None:
     """Of all loops of the small lane but the first, so that one upload always gets on."""
     return memory_wait(settings.ray.memory_high, use_now())
@@ -309,14 +321,14 @@ def _room_of_jobs(settings: Settings) -> DiskRoom:
     return DiskRoom(settings.state_dir, settings.disk.jobs_free_bytes, settings=ROOM_SETTING)
 
 
-def reader_of(lane: JobLane, settings: Settings, pace: SharedPace) -> DocumentReader:
+def reader_of(lane: JobLane, settings: Settings, slot: PacedSlot) -> DocumentReader:
     """The reader of one job loop; that of the slow lane is as patient as `read` says, and stands behind the others."""
     if lane is not JobLane.SMALL:
         priority = ProcessPriority.LOW if lane is JobLane.SLOW else ProcessPriority.NORMAL
         return DocumentReader(settings.read, settings.ocr, priority=priority)
     quick, read = settings.worker.quick_seconds, settings.read
     limits = {"cpu_seconds": min(read.cpu_seconds, quick), "open_seconds": min(read.open_seconds, 2 * quick)}
-    return DocumentReader(settings.read.model_copy(update=limits), settings.ocr, helpers=True, pace=pace)
+    return DocumentReader(settings.read.model_copy(update=limits), settings.ocr, helpers=True, pace=slot)
 
 
 async def current_recipe(embedder: Embedder, settings: Settings, anew: bool) -> IndexRecipe:

@@ -5,14 +5,14 @@ process comes back from there without privileges; with a weight of their own the
 milliseconds, again and again on the way of one question.
 """
 
-import itertools
 import math
 import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,10 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class SharedPace:
     """Paces calls that run beside each other in guarded children: what is costly gives way to what is not.
 
-    A call that has cost more than `GENTLE_SECONDS` of CPU runs in pulses while others run, so that all the costly ones
-    together have half of the machine at most. Where every slot is taken and somebody waits, the costliest ends once it
-    has cost `hurried_seconds`.
+    A call is costly once it has cost `GENTLE_SECONDS` of CPU. While others run that are not, all the costly ones
+    together have half of the machine at most, in pulses. Where all are costly nobody has to give way, but tenants to
+    each other: each has the same part of the machine, and who runs the fewest calls runs them without pulses. Where
+    every slot is taken and somebody waits, the costliest ends once it has cost `hurried_seconds`.
 
     Attributes:
         others_wait: whether somebody waits for a slot; whoever looks at the queue keeps it true.
@@ -36,10 +37,13 @@ class SharedPace:
     def __init__(self, slots: int, cores: int, hurried_seconds: float) -> None:
         """`slots`: calls that can run at once."""
         self._slots, self._cores, self._hurried = slots, cores, hurried_seconds
-        self._costs: dict[int, float] = {}
+        self._costs: dict[PacedSlot, float] = {}
         self._counting = threading.Lock()
-        self._numbers = itertools.count()
         self.others_wait = False
+
+    def slot(self) -> "PacedSlot":
+        """One of the slots, for one child."""
+        return PacedSlot(self)
 
     @property
     def is_full(self) -> bool:
@@ -47,28 +51,54 @@ class SharedPace:
         return len(self._costs) >= self._slots
 
     @contextmanager
-    def running(self) -> Iterator[int]:
-        """Around a call; gives its number."""
-        number = next(self._numbers)
+    def _running(self, slot: "PacedSlot") -> Iterator[None]:
         with self._counting:
-            self._costs[number] = 0.0
+            self._costs[slot] = 0.0
         try:
-            yield number
+            yield
         finally:
             with self._counting:
-                self._costs.pop(number, None)
+                self._costs.pop(slot, None)
 
-    def limits(self, number: int, cost: float) -> tuple[float, float]:
-        """CPU seconds that a call may cost, and its share of a core now, after it has cost so much."""
+    def _limits(self, slot: "PacedSlot", cost: float) -> tuple[float, float]:
         with self._counting:
             running, costliest = len(self._costs), max(self._costs.values(), default=0.0)
-            self._costs[number] = cost
-            costly = sum(one >= GENTLE_SECONDS for one in self._costs.values())
+            self._costs[slot] = cost
+            share = self._share_of(slot, cost)
             hurried = self.others_wait and running >= self._slots and cost >= max(costliest, self._hurried)
             if hurried:  # its slot counts as free from now on: no other one has to end for who waits
-                del self._costs[number]
-        share = 1.0 if running < 2 or cost < GENTLE_SECONDS else min(1.0, self._cores / (2 * costly))
+                del self._costs[slot]
         return (self._hurried if hurried else math.inf), share
+
+    def _share_of(self, slot: "PacedSlot", cost: float) -> float:
+        if cost < GENTLE_SECONDS or len(self._costs) < 2:
+            return 1.0
+        costly = Counter(one.tenant for one, other in self._costs.items() if other >= GENTLE_SECONDS)
+        own, room = costly[slot.tenant], float(self._cores)
+        if costly.total() < len(self._costs):
+            room /= 2
+        elif own == min(costly.values()):
+            return 1.0
+        return min(1.0, room / len(costly) / own)
+
+
+class PacedSlot:
+    """A slot of a pace: the calls of one child, one at a time, for whichever tenant it works now.
+
+    Attributes:
+        tenant: whose calls they are; whoever takes the next piece of work says so.
+    """
+
+    def __init__(self, pace: SharedPace) -> None:
+        self._pace, self.tenant = pace, ""
+
+    def running(self) -> AbstractContextManager[None]:
+        """Around a call."""
+        return self._pace._running(self)
+
+    def limits(self, cost: float) -> tuple[float, float]:
+        """CPU seconds that the call may cost, and its share of a core now, after it has cost so much."""
+        return self._pace._limits(self, cost)
 
 
 def pulsed(calls: "Connection[Any, Any]", pid: int, share: float, seconds: float) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from cluster.basics.disk import full_at, means_full
 from cluster.basics.errors import DiskFull
-from pipelines.documents.cpu_pulses import SharedPace, cpu_seconds_of, pulsed
+from pipelines.documents.cpu_pulses import PacedSlot, cpu_seconds_of, pulsed
 from pipelines.documents.document import Unreadable
 
 MEMORY_BYTES = 4 * 2**30
@@ -79,7 +79,7 @@ class GuardedChild:
         before: tuple[str, ...] = (),
         helpers: bool = False,
         share: float = 1.0,
-        pace: SharedPace | None = None,
+        pace: PacedSlot | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -90,7 +90,7 @@ class GuardedChild:
             before: words before the command, such as `env NAME=VALUE`.
             helpers: what the child has started and not waited for counts as its CPU, too.
             share: of a core, that the child and what it starts have at most: they run in short pulses.
-            pace: of the calls of several children; with it their cost decides what they have beside each other.
+            pace: the child's slot among several; with it cost and tenant decide what they have beside each other.
         """
         self._helpers, self._share, self._pace = helpers, share, pace
         self._make = pickle.dumps(make)
@@ -131,8 +131,8 @@ class GuardedChild:
         try:
             child = self._child or self._start()
             child.calls.send((method, arguments))
-            with contextlib.nullcontext() if self._pace is None else self._pace.running() as number:
-                kind, value = self._receive_answer(child, seconds, cpu_seconds, number)
+            with contextlib.nullcontext() if self._pace is None else self._pace.running():
+                kind, value = self._receive_answer(child, seconds, cpu_seconds, self._pace)
         except (EOFError, ConnectionError) as error:
             inherited = self._child.inherited if self._child else 0
             code, most = self._kill_child()
@@ -161,10 +161,10 @@ class GuardedChild:
         return self._child
 
     def _receive_answer(
-        self, child: "_Child", seconds: float, cpu_seconds: float | None = None, number: int | None = None
+        self, child: "_Child", seconds: float, cpu_seconds: float | None = None, pace: PacedSlot | None = None
     ) -> tuple[str, Any]:
         if self._share < 1 or not child.calls.poll(min(_QUICK, seconds)):
-            self._await_answer(child, seconds, cpu_seconds, number)
+            self._await_answer(child, seconds, cpu_seconds, pace)
         kind, value = child.calls.recv()
         if kind == "full":
             self._kill_child()
@@ -174,7 +174,7 @@ class GuardedChild:
             raise ChildDied(value, 1, starved=kind == "starved", fresh=self._answered == 0)
         return kind, value
 
-    def _await_answer(self, child: "_Child", seconds: float, cpu_seconds: float | None, number: int | None) -> None:
+    def _await_answer(self, child: "_Child", seconds: float, cpu_seconds: float | None, pace: PacedSlot | None) -> None:
         """Wait until there is one, and look at what it costs. Raises TookTooMuch, CallTimeout: the child is killed."""
         end, before = time.monotonic() + seconds, child.cpu_seconds(self._helpers)
         share, alive = self._share, child.cpu_seconds(helpers=True)
@@ -182,8 +182,8 @@ class GuardedChild:
         while not pulsed(child.calls, child.process.pid, share, min(LOOK_SECONDS, end - time.monotonic())):
             if cpu_seconds is not None:
                 cost, most = child.cpu_seconds(self._helpers) - before, cpu_seconds
-                if self._pace is not None and number is not None:
-                    hurried, share = self._pace.limits(number, cost)
+                if pace is not None:
+                    hurried, share = pace.limits(cost)
                     most, share = min(most, hurried), min(self._share, share)
                 if cost > most:
                     self.close()

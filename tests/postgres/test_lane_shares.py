@@ -2,12 +2,15 @@
 
 import time
 from collections import Counter
+from contextlib import ExitStack
 
 import psycopg
 import pytest
 
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import JobId, JobLane
+from cluster.state.work.jobs import ClaimedJob, JobId, JobLane, JobLease
+from cluster.state.work.lane_shares import LaneShares
+from cluster.state.work.work_bell import WorkBell
 from tests.fakes.ledger import Bench, new_workspace
 from tests.postgres.test_job_waits import why
 
@@ -68,7 +71,7 @@ async def test_a_workspace_that_comes_late_is_served_next_and_saves_up_nothing(
 async def test_a_tenant_has_its_share_of_the_places_while_another_has_work_there(
     ledger: Bench, scope: Scope, admin_dsn: str
 ) -> None:
-    """Four places on two cores: alone it has all, beside others one core, and more as long as cores are left."""
+    """Four places on two cores: alone it has all but one, beside others one core, more while cores are left."""
     other = await new_workspace(admin_dsn)
     await places(ledger, 4)
     mine = await uploads(ledger, scope, 6)
@@ -85,8 +88,76 @@ async def test_a_tenant_has_its_share_of_the_places_while_another_has_work_there
     await ledger.jobs.release(held[2].lease, behind=True)
     assert (await ledger.claim("w0", JobLane.SMALL)).lease.job == mine[3], "a core that is left"
     await ledger.rows(other, "update jobs set state = 'completed' where id = %(job)s returning id", job=theirs)
-    for job in (mine[4], mine[5], mine[0]):
+    for job in (mine[4], mine[5]):
         assert (await ledger.claim("w1", JobLane.SMALL)).lease.job == job
+    assert await ledger.jobs.claim("w2", JobLane.SMALL, 60) is None, "the last place is for who comes"
+
+
+async def test_the_only_tenant_that_there_is_has_all_places(ledger: Bench, scope: Scope, admin_dsn: str) -> None:
+    with psycopg.connect(admin_dsn, autocommit=True) as connection:
+        connection.execute("delete from tenants where id <> %s", [scope.tenant])
+    await places(ledger, 4)
+    await uploads(ledger, scope, 5)
+    for n in range(4):
+        await ledger.claim(f"w{n}", JobLane.SMALL)
+
+
+async def at_work(ledger: Bench, scope: Scope, count: int) -> list[ClaimedJob]:
+    """Jobs of a tenant that are at work, whoever was there first."""
+    jobs = await uploads(ledger, scope, count)
+    claimed = []
+    for job in jobs:
+        await ledger.rows(
+            scope,
+            "update jobs set state = 'running', owner = 'w', started_at = clock_timestamp(), fence = fence + 1,"
+            " lease_until = clock_timestamp() + interval '1 min' where id = %(job)s returning id",
+            job=job,
+        )
+        claimed.append(ClaimedJob(JobLease(job, scope, 1), "upload", JobLane.SMALL, False, {}, None))
+    return claimed
+
+
+async def beyond(ledger: Bench, *claimed: ClaimedJob) -> set[JobId]:
+    shares = LaneShares(ledger.database, JobLane.SMALL, WorkBell(ledger.database, ""))
+    taken = [shares.place() for _ in claimed]
+    with ExitStack() as working:
+        for place, job in zip(taken, claimed, strict=True):
+            working.enter_context(place.working(job.lease.job))
+        await shares.look()
+        return {job.lease.job for place, job in zip(taken, claimed, strict=True) if place.is_beyond}
+
+
+async def test_who_has_more_than_its_share_is_to_give_the_newest_back_once_another_has_work(
+    ledger: Bench, scope: Scope, admin_dsn: str
+) -> None:
+    other = await new_workspace(admin_dsn)
+    await places(ledger, 4)
+    mine = await at_work(ledger, scope, 4)
+    ids = [job.lease.job for job in mine]
+    assert await beyond(ledger, *mine) == set(), "alone nobody gives anything back"
+    (theirs,) = await uploads(ledger, other, 1)
+    assert await beyond(ledger, *mine) == set(ids[1:]), "a core each"
+    assert await beyond(ledger, *mine[:2]) == {ids[1]}, "of those that are asked for"
+    await ledger.rows(other, "update jobs set state = 'completed' where id = %(job)s returning id", job=theirs)
+    assert await beyond(ledger, *mine) == set()
+
+
+async def test_nothing_is_given_back_that_nobody_has_work_for(ledger: Bench, scope: Scope, admin_dsn: str) -> None:
+    """Eight cores, and another tenant with two small uploads: six are left."""
+    other = await new_workspace(admin_dsn)
+    await places(ledger, 16)
+    mine = await at_work(ledger, scope, 10)
+    await uploads(ledger, other, 2)
+    assert await beyond(ledger, *mine) == {job.lease.job for job in mine[6:]}
+
+
+async def test_each_of_many_tenants_has_one_place_at_least(ledger: Bench, scope: Scope, admin_dsn: str) -> None:
+    others = [await new_workspace(admin_dsn) for _ in range(5)]
+    await places(ledger, 4)
+    work = await at_work(ledger, scope, 2)
+    for other in others:
+        work += await at_work(ledger, other, 1)
+    assert await beyond(ledger, *work) == {work[1].lease.job}
 
 
 async def test_each_of_three_tenants_finds_a_place(ledger: Bench, scope: Scope, admin_dsn: str) -> None:

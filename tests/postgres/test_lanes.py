@@ -13,6 +13,8 @@ from cluster.basics.crowd import CpuTimes, CrowdWatch
 from cluster.basics.errors import Stalled
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobId, JobLane
+from cluster.state.work.lane_shares import LaneShares
+from cluster.state.work.work_bell import WorkBell
 from configs.sections import WorkerSettings
 from pipelines.documents.document import Failure, FailureReason, Page, Unreadable
 from pipelines.documents.extract.reader import FileSurvey
@@ -135,6 +137,49 @@ async def test_tenants_share_a_lane_by_the_time_they_take(
     assert len(order) == 4
     counted = await ledger.rows(scope, "select coalesce(sum(done), 0) as done from job_progress where stage = 'read'")
     assert int(counted[0]["done"]) < 20
+
+
+async def test_a_job_beyond_its_share_gives_its_place_back_at_the_next_page_and_stands_where_it_stood(
+    ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
+) -> None:
+    """Once another tenant comes; no page is read twice, and that is no attempt of the job."""
+    ledger.reader = Sluggish()
+    other, bell = await new_workspace(admin_dsn), WorkBell(ledger.database, "")
+    shares, hour = LaneShares(ledger.database, JobLane.SMALL, bell), SLICES.model_copy(update={"slice_seconds": 3600})
+    mine = []
+    for n in range(3):
+        pages = [f"page {m} of long one {n}" for m in range(12)]
+        (tmp_path / f"d{n}").mkdir()
+        mine.append(await upload(ledger, scope, tmp_path / f"d{n}", "long.txt", pages))
+    loops = [
+        JobLoop(ledger.jobs, ledger.runner(), ledger.recipe, hour, f"w{n}", bell=bell, place=shares.place())
+        for n in range(4)
+    ]
+    for loop in loops:
+        await loop._be_seen(JobLane.SMALL, None)
+    watching = asyncio.create_task(shares.watch())
+    works = [asyncio.create_task(loop.once(JobLane.SMALL)) for loop in loops[:2]]
+    async with asyncio.timeout(20):
+        while True:
+            if (await shown(ledger, scope, mine[1]))["progress"].get("read", {"done": 0})["done"] >= 2:
+                break
+            await asyncio.sleep(0.02)
+    theirs = await upload(ledger, other, tmp_path / "in", "q.txt", ["quick"])
+    bell.ring("job:small")
+    assert (await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED))[1], "the older one goes on"
+    rows = [await shown(ledger, scope, job) for job in mine]
+    assert [row["state"] for row in rows] == ["running", "queued", "queued"]
+    assert 1 <= rows[1]["progress"]["read"]["done"] < 12
+    assert "other_tenants" in {str(wait.reason) for wait in rows[1]["waits"]}
+    assert await loops[2].once(JobLane.SMALL)
+    assert (await shown(ledger, other, theirs))["state"] == "completed"
+    await works[0]
+    assert await loops[1].once(JobLane.SMALL)
+    row = await shown(ledger, scope, mine[1])
+    assert (row["state"], row["attempts"]) == ("completed", 1), "before the third, which never was at work"
+    assert (await shown(ledger, scope, mine[2]))["state"] == "queued"
+    assert {ledger.reader.readings["long.txt", n] for n in range(1, 13)} == {2}, "once in each of two files"
+    watching.cancel()
 
 
 async def test_a_file_that_is_slow_to_open_keeps_nobody_waiting(ledger: Bench, scope: Scope, tmp_path: Path) -> None:

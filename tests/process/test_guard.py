@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import DiskFull
-from pipelines.documents.cpu_pulses import GENTLE_SECONDS, SharedPace, cpu_seconds_of
+from pipelines.documents.cpu_pulses import GENTLE_SECONDS, PacedSlot, SharedPace, cpu_seconds_of
 from pipelines.documents.document import FailureReason, Unreadable
 from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild, TookTooMuch
 from tests.fakes.apart import apart
@@ -226,11 +226,20 @@ def test_cpu_of_programs_that_run_beside_the_child_counts_where_asked(helpers: b
         assert helpers or time.monotonic() - began >= 3
 
 
+def running_slots(pace: SharedPace, stack: contextlib.ExitStack, *tenants: str) -> list[PacedSlot]:
+    """A call of each of these tenants, beside each other."""
+    slots = [pace.slot() for _ in tenants]
+    for slot, tenant in zip(slots, tenants, strict=True):
+        slot.tenant = tenant
+        stack.enter_context(slot.running())
+    return slots
+
+
 def test_where_every_slot_is_taken_and_somebody_waits_a_costly_call_ends_early() -> None:
     pace = SharedPace(slots=2, cores=2, hurried_seconds=0.3)
-    with GuardedChild(Target, pace=pace) as guard:
+    with GuardedChild(Target, pace=pace.slot()) as guard:
         guard.warm_up()
-        with pace.running():
+        with pace.slot().running():
             guard.call("spin", 0.6, seconds=20, cpu_seconds=5)  # nobody waits
             pace.others_wait = True
             with pytest.raises(TookTooMuch, match=r"0\.3 s of CPU"):
@@ -241,32 +250,56 @@ def test_where_every_slot_is_taken_and_somebody_waits_a_costly_call_ends_early()
 def test_the_costliest_call_ends_alone() -> None:
     pace = SharedPace(slots=2, cores=2, hurried_seconds=4)
     pace.others_wait = True
-    with pace.running() as one, pace.running() as other:
-        assert pace.is_full and pace.limits(one, 3)[0] == pace.limits(other, 3.5)[0] == math.inf
-        assert pace.limits(one, 9)[0] == 4 and not pace.is_full
-        assert pace.limits(other, 6)[0] == math.inf, "one has ended for who waits"
+    with contextlib.ExitStack() as calls:
+        one, other = running_slots(pace, calls, "a", "a")
+        assert pace.is_full and one.limits(3)[0] == other.limits(3.5)[0] == math.inf
+        assert one.limits(9)[0] == 4 and not pace.is_full
+        assert other.limits(6)[0] == math.inf, "one has ended for who waits"
 
 
-def test_a_costly_call_gives_way_only_to_others() -> None:
+def test_costly_calls_have_half_of_the_machine_beside_those_that_are_not() -> None:
     pace = SharedPace(slots=8, cores=2, hurried_seconds=4)
-    with pace.running() as alone:
-        assert pace.limits(alone, GENTLE_SECONDS + 1) == (math.inf, 1.0)
-        with pace.running() as first, pace.running() as second, pace.running() as third:
-            shares = [pace.limits(alone, cost)[1] for cost in (GENTLE_SECONDS - 0.1, GENTLE_SECONDS + 1)]
-            assert shares == [1.0, 1.0], "one of two cores is half of the machine, whoever else runs"
-            assert [pace.limits(one, GENTLE_SECONDS)[1] for one in (first, second, third)] == [1 / 2, 1 / 3, 1 / 4]
-            assert pace.limits(alone, GENTLE_SECONDS + 2)[1] == 0.25
+    with contextlib.ExitStack() as calls:
+        (alone,) = running_slots(pace, calls, "a")
+        assert alone.limits(GENTLE_SECONDS + 1) == (math.inf, 1.0)
+        first, second, quick = running_slots(pace, calls, "a", "a", "a")
+        assert alone.limits(GENTLE_SECONDS - 0.1)[1] == alone.limits(GENTLE_SECONDS + 1)[1] == 1.0, "one of two cores"
+        assert [one.limits(GENTLE_SECONDS)[1] for one in (first, second)] == [1 / 2, 1 / 3]
+        assert quick.limits(0.1)[1] == 1.0
+
+
+def test_where_all_calls_are_costly_none_gives_way_within_a_tenant() -> None:
+    pace = SharedPace(slots=8, cores=2, hurried_seconds=4)
+    with contextlib.ExitStack() as calls:
+        slots = running_slots(pace, calls, *"aaaa")
+        for _ in range(2):
+            shares = [slot.limits(GENTLE_SECONDS)[1] for slot in slots]
+        assert shares == [1.0] * 4, "half of the machine would stand still"
+
+
+def test_costly_calls_of_tenants_share_the_machine_whoever_has_more_of_them() -> None:
+    pace = SharedPace(slots=8, cores=2, hurried_seconds=4)
+    with contextlib.ExitStack() as calls:
+        slots = running_slots(pace, calls, *"aaab")
+        for _ in range(2):
+            shares = [slot.limits(GENTLE_SECONDS)[1] for slot in slots]
+        assert shares == [1 / 3, 1 / 3, 1 / 3, 1.0], "a core each"
+        quick = running_slots(pace, calls, "c")
+        assert [slot.limits(GENTLE_SECONDS)[1] for slot in slots] == [1 / 6, 1 / 6, 1 / 6, 1 / 2]
+        assert quick[0].limits(0.1)[1] == 1.0
 
 
 def test_a_child_that_gives_way_has_a_part_of_a_core() -> None:
     pace = SharedPace(slots=8, cores=1, hurried_seconds=60)
-    with GuardedChild(Target, pace=pace) as guard, contextlib.ExitStack() as others:
-        for _ in range(3):
-            pace.limits(others.enter_context(pace.running()), GENTLE_SECONDS)
+    slot = pace.slot()
+    slot.tenant = "a"
+    with GuardedChild(Target, pace=slot) as guard, contextlib.ExitStack() as others:
+        for one in running_slots(pace, others, "a", "a", "b"):
+            one.limits(GENTLE_SECONDS)
         guard.warm_up()
         began = time.monotonic()
         guard.call("spin", GENTLE_SECONDS + 0.5, seconds=60, cpu_seconds=30)
-        assert time.monotonic() - began > GENTLE_SECONDS + 1.0, "an eighth of a core for the rest"
+        assert time.monotonic() - began > GENTLE_SECONDS + 1.0, "a third of half a core for the rest"
 
 
 def test_a_forgotten_guard_leaves_no_process() -> None:

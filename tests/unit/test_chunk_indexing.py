@@ -14,7 +14,7 @@ from configs.sections import ChunkSettings
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.document import Page, VersionId
-from pipelines.documents.index.chunk_and_embed import VersionIndexer, chunk_token_ends
+from pipelines.documents.index.chunk_and_embed import TEXTS_BETWEEN_PAUSES, VersionIndexer, chunk_token_ends
 from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
 from pipelines.documents.store.chunk_strategies import ChosenStrategies
 from tests.fakes.chunking import assert_no_text_lost
@@ -64,6 +64,26 @@ async def index_with(embedder: LetterEmbedder, sizes: ChunkSettings, versions: i
     tokens = chunk_token_ends(sizes, EmbeddingSettings())
     indexer = VersionIndexer(OnePage(), embedder, sizes, EmbeddingLane.BULK, tokens=tokens, sleep=at_once)  # type: ignore[arg-type]
     return await indexer.index(SCOPE, [VersionId(f"v{n}") for n in range(versions)])
+
+
+async def test_texts_go_to_the_embedder_a_few_at_a_time_where_others_may_come_first() -> None:
+    """And their vectors are those of all at once."""
+    embedder, pauses = CountingEmbedder(), 0
+    sizes = ChunkSettings()
+
+    async def pause() -> None:
+        nonlocal pauses
+        pauses += 1
+        assert len(embedder.asked) == pauses - 1, "before each few"
+
+    indexer = VersionIndexer(OnePage(), embedder, sizes, EmbeddingLane.QUESTION, pause=pause)  # type: ignore[arg-type]
+    found = await indexer.index(SCOPE, [VersionId(f"v{n}") for n in range(40)])
+    together = await index_with(CountingEmbedder(), sizes, versions=40)
+    assert pauses == len(embedder.asked) == 2
+    assert all(len(texts) <= TEXTS_BETWEEN_PAUSES for texts in embedder.asked)
+    for one, other in zip(found, together, strict=True):
+        assert one.vectors is not None and other.vectors is not None
+        assert np.array_equal(one.vectors, other.vectors)
 
 
 async def test_sentences_are_embedded_to_be_compared() -> None:

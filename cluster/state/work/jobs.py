@@ -313,20 +313,21 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         lease: JobLease,
         *,
         behind: bool = False,
+        kept: bool = False,
         untouched: bool = False,
         waiting: str | None = None,
         rest: float | None = None,
     ) -> None:
         """Put the job back in the queue with what is done kept.
 
-        It goes `behind` those that wait already; where it is `untouched`, what was begun may have cost no attempt. Its
-        readers hear of each other thing that it is `waiting` for, as `wait_reasons` writes it. Nobody takes it for so
-        many seconds of `rest`.
+        It goes `behind` those that wait already, or has its place by age `kept`; where it is `untouched`, what was
+        begun may have cost no attempt. Its readers hear of each other thing that it is `waiting` for, as `wait_reasons`
+        writes it. Nobody takes it for so many seconds of `rest`.
         """
         query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
             before = await tx.one(self._sql["waiting"], **lease.values)
-            released = await tx.run(query, **lease.values, behind=behind, waiting=waiting, rest=rest)
+            released = await tx.run(query, **lease.values, behind=behind, waiting=waiting, rest=rest, kept=kept)
             told = wait_reasons.parse_reason(waiting)
             if released and waiting and before and told != wait_reasons.parse_reason(before["waiting"]):
                 await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": told[0], "why": told[1]})

@@ -38,7 +38,7 @@ update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspac
 
 -- release: Let another tenant have its turn, or wait for what is missing; the units keep what is done.
 update jobs set state = 'queued', owner = null, lease_until = null, waiting = %(waiting)s,
-    yielded_at = case when %(behind)s then clock_timestamp() end,
+    yielded_at = case when %(behind)s then clock_timestamp() when %(kept)s then created_at end,
     resume_at = clock_timestamp() + make_interval(secs => %(rest)s)
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
 

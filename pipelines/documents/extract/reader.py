@@ -13,7 +13,7 @@ from typing import Any, Self
 from cluster.basics.priority import ProcessPriority, lower_process_priority
 from configs.sections import OcrSettings, ReadSettings
 from pipelines.documents import document
-from pipelines.documents.cpu_pulses import SharedPace
+from pipelines.documents.cpu_pulses import PacedSlot
 from pipelines.documents.document import FailureReason, Page, Unreadable
 from pipelines.documents.extract.containers.unpacked import UnpackedMembers, failed_unpacking
 from pipelines.documents.extract.opened import PageImageReader
@@ -65,7 +65,7 @@ class DocumentReader:
         priority: ProcessPriority = ProcessPriority.NORMAL,
         helpers: bool = False,
         share: float = 1.0,
-        pace: SharedPace | None = None,
+        pace: PacedSlot | None = None,
     ) -> None:
         """Start nothing yet.
 
@@ -76,7 +76,7 @@ class DocumentReader:
                 limits by the clock are `LOW_PATIENCE` times as long, as it may have to wait itself.
             helpers: what OCR costs counts as CPU of the page, too.
             share: of a core, that reading has at most.
-            pace: shared with readers beside it: what is costly gives way to what is not.
+            pace: its slot beside other readers: what is costly gives way to what is not, and tenants to each other.
         """
         self._languages: tuple[str, ...] = ()
         self._strategy: str | None = None

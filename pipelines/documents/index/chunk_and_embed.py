@@ -34,6 +34,7 @@ from pipelines.documents.store.document_writes import DocumentStore
 from pipelines.documents.store.page_codec import search_text
 
 TEXTS_A_CALL = 4096  # sentences that are embedded in one call
+TEXTS_BETWEEN_PAUSES = 32  # four batches of a CPU's, so that hardly one is not full
 
 
 class VersionIndexer:
@@ -47,14 +48,22 @@ class VersionIndexer:
         lane: EmbeddingLane,
         *,
         tokens: TokenEnds | None = None,
+        pause: Callable[[], Awaitable[None]] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`lane` decides who waits for whom at the embedder; `tokens` counts where sizes are in tokens."""
+        """Nothing is embedded yet.
+
+        Args:
+            lane: decides who waits for whom at the embedder.
+            tokens: counts where sizes are in tokens.
+            pause: awaited between a few texts and the next few, while others are to come first; without it they go to
+                the embedder together.
+        """
         self._store, self._embedder, self._chunk, self._lane, self._sleep = store, embedder, chunk, lane, sleep
-        self._tokens = tokens
+        self._tokens, self._pause = tokens, pause
 
     async def index(self, scope: Scope, versions: Sequence[VersionId]) -> list[IndexedVersion]:
-        """Chunks and vectors of each version, embedded in one call.
+        """Chunks and vectors of each version, embedded together.
 
         An embedder that stays away is not an error here: the chunks come without vectors, are found by their words,
         and their document is `embedding_pending`. A strategy that compares sentences does without, too, until then.
@@ -120,7 +129,14 @@ class VersionIndexer:
 
     async def _embed_once(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], str]:
         facts = await self._embedder.facts()
-        return await embed_passages(pin_embedder(self._embedder, facts), texts, self._lane), facts.fingerprint
+        pinned = pin_embedder(self._embedder, facts)
+        if self._pause is None:
+            return await embed_passages(pinned, texts, self._lane), facts.fingerprint
+        parts = []
+        for at in range(0, len(texts), TEXTS_BETWEEN_PAUSES):
+            await self._pause()
+            parts.append(await embed_passages(pinned, texts[at : at + TEXTS_BETWEEN_PAUSES], self._lane))
+        return np.concatenate(parts), facts.fingerprint
 
 
 def chunk_token_ends(chunk: ChunkSettings, embedding: EmbeddingSettings) -> TokenEnds | None:

@@ -5,6 +5,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from functools import partial
 
 from cluster.basics.disk import DiskRoom
@@ -12,6 +13,7 @@ from cluster.basics.errors import DiskFull, LeaseLost, Permanent, Transient, Una
 from cluster.models.model_errors import AWAY, Unusable
 from cluster.state.work import wait_reasons
 from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease, JobLedger, JobState
+from cluster.state.work.lane_shares import LanePlace
 from cluster.state.work.lease import Heartbeat
 from cluster.state.work.work_bell import WorkBell
 from configs.sections import WorkerSettings
@@ -44,6 +46,8 @@ class JobLoop:
         strain: Callable[[], str | None] = lambda: None,
         kept: Callable[[], str | None] = lambda: None,
         bell: WorkBell | None = None,
+        place: LanePlace | None = None,
+        began: Callable[[ClaimedJob], None] = lambda _: None,
     ) -> None:
         """Nothing is claimed yet.
 
@@ -55,10 +59,13 @@ class JobLoop:
             strain: what keeps this machine from getting on faster, as `waits` writes it.
             kept: what keeps this loop from beginning a job now, written alike.
             bell: rings where a job may wait; without it every `poll_seconds` are one look.
+            place: in the lane; without it nothing is given back before the end of a slice.
+            began: hears of each job that is claimed, before it is worked at.
         """
         self._jobs, self._runner, self._recipe = jobs, runner, recipe
         self._settings, self._owner, self._moving = settings, owner, moving
         self._room, self._strain, self._kept, self._bell = room, strain, kept, bell
+        self._place, self._began = place, began
         self._stopping = self._others_wait = False
         self._seen: tuple[float, str | None] = (-math.inf, None)
         self._held: JobLease | None = None
@@ -102,6 +109,7 @@ class JobLoop:
         if job is None:
             return False
         self._held, self._others_wait = job.lease, job.lane is not JobLane.BULK
+        self._began(job)
         send, settings = partial(self._send_heartbeat, job), self._settings
         heartbeat = Heartbeat(send, job.lease, settings.lease_seconds, settings.heartbeat_seconds)
         try:
@@ -109,7 +117,8 @@ class JobLoop:
                 await heartbeat.beat()  # whoever had the job before may have died before it could cancel it
                 await self._await_restart(job, heartbeat)
                 recipe = None if job.lane is JobLane.SYNC else await self._recipe_of_now()
-                await self._run_batches(job, recipe, heartbeat)
+                with nullcontext() if self._place is None else self._place.working(job.lease.job):
+                    await self._run_batches(job, recipe, heartbeat)
         except LeaseLost as error:
             await self._note_refusal(job.lease, error)
         except Transient as error:
@@ -130,11 +139,12 @@ class JobLoop:
             began = time.monotonic()
             over = began + (self._settings.slice_seconds if sliced else self._settings.bulk_slice_seconds)
             # A slice that is over gives up no page that a model looks at: the next would send it again, and the next.
-            stopped, ended = partial(self._is_to_stop, heartbeat, over), partial(self._is_to_stop, heartbeat)
+            stopped, ended = partial(self._is_to_yield, heartbeat, over), partial(self._is_to_stop, heartbeat)
             if recipe is None:
                 turn = await self._runner.list_source(job, stopped, ended)
             else:
                 turn = await self._runner.turn(job, recipe, stopped, ended)
+            beyond = self._is_beyond()  # then it has not had all of its slice, and stands where it stood
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
@@ -142,7 +152,7 @@ class JobLoop:
                 return await self._end_job(job, JobState.CANCELLED, None)
             # Whoever waits is served before this job's next slice, be it of another tenant or of the same.
             if sliced or others_wait or turn.moved or self._is_to_stop(heartbeat):
-                return await self._jobs.release(job.lease, behind=sliced)
+                return await self._jobs.release(job.lease, behind=sliced and not beyond, kept=beyond)
             if self._room is not None:
                 self._room.require()
             job = await self._jobs.reload(job)
@@ -150,6 +160,13 @@ class JobLoop:
     def _is_to_stop(self, heartbeat: Heartbeat[JobLease], over: float = math.inf) -> bool:
         """Also once the moment `over` of `time.monotonic` has passed; in bulk only where somebody else waits."""
         return heartbeat.over or self._stopping or (self._others_wait and time.monotonic() > over)
+
+    def _is_to_yield(self, heartbeat: Heartbeat[JobLease], over: float) -> bool:
+        """Also where its tenant has more places than its share: another one has work, which waits for no slice."""
+        return self._is_beyond() or self._is_to_stop(heartbeat, over)
+
+    def _is_beyond(self) -> bool:
+        return self._place is not None and self._place.is_beyond
 
     async def _be_seen(self, lane: JobLane, why: str | None) -> None:
         """Whoever asks what a job waits for hears who takes some, and what keeps them from it."""
