@@ -1,0 +1,160 @@
+"""Valkey is killed in the middle of a job and replaced by an empty one: what it held is lost, and nothing else is."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+import httpx
+
+from tests.evals.report import Report
+from tests.fakes.valkey import Valkey
+from tests.instance import ADMIN, sign_in
+from tests.kill.ha_work import GOAL, SOON, Fault, Outage, PatientInstance, Work
+from tests.kill.main import done_pages, until
+
+SHORT, LONG = 3.0, 30.0  # seconds for which nobody answers there
+PAUSED = 4.0
+QUESTION = "harbour bridge winter ledger"
+VIEWER = "viewer@example.org"
+
+
+def measure(work: Work, server: Valkey, report: Report) -> None:
+    """Replaced at once, away for half a minute, and what people may see meanwhile and after."""
+    for name, seconds in (("Valkey replaced", SHORT), (f"Valkey away for {LONG:g} s, then empty", LONG)):
+        seen = _Seen()
+        work.during(name, replace_valkey(work.made, server, seconds, seen))
+        asked = sum(seen.replies.values())
+        failed = {status: count for status, count in seen.replies.items() if status != httpx.codes.OK}
+        report.figure(
+            f"{name}: searches not answered meanwhile",
+            sum(failed.values()),
+            reference=asked,
+            goal=GOAL,
+            holds=asked > 0 and not failed,
+        )
+        if seconds == LONG:
+            report.figure(f"{name}: pages read meanwhile", seen.pages, goal=GOAL, holds=seen.pages > 0)
+    see_only_what_they_may(work.made, server, report)
+
+
+class _Seen:
+    """What was seen while nobody answered."""
+
+    def __init__(self) -> None:
+        self.replies: Counter[int] = Counter()  # by status, 0 where there was none
+        self.pages = 0
+
+
+def replace_valkey(made: PatientInstance, server: Valkey, seconds: float, seen: _Seen) -> Fault:
+    """`kill -9`, and an empty one at the same URL a while later; questions are asked all the while."""
+
+    def fault(outage: Outage, meanwhile: Callable[[], None]) -> None:
+        outage.began = time.monotonic()
+        before = done_pages(made)
+        server.kill()
+        meanwhile()
+        while time.monotonic() < outage.began + seconds:
+            seen.replies[_status(made)] += 1
+            time.sleep(0.5)
+        seen.pages = done_pages(made) - before
+        server.start()
+        outage.over = time.monotonic()
+
+    return fault
+
+
+def _status(made: PatientInstance) -> int:
+    with suppress(httpx.HTTPError):
+        body = {"query": QUESTION, "rerank": False}
+        return made.http.post("/api/documents/search", json=body, timeout=20).status_code
+    return 0
+
+
+def see_only_what_they_may(made: PatientInstance, server: Valkey, report: Report) -> None:
+    """Rights and documents are taken away while Valkey is away, and while it keeps silent and forgets nothing."""
+    url = str(made.http.base_url)
+    added = made.http.post("/api/users", json={"email": VIEWER, "role": "viewer"})
+    added.raise_for_status()
+    headers = {"Authorization": f"Bearer {sign_in(url, added.json()['password'], VIEWER)}"}
+    with httpx.Client(base_url=url, headers=headers, timeout=60) as viewer:
+        found, _ = search(viewer)
+        _, outcome = search(viewer)
+        report.figure("the cache before", outcome, reference="hit", goal=GOAL, holds=outcome == "hit")
+        hidden, deleted, silently = found[:3]
+
+        server.kill()
+        _hide(made, hidden)
+        made.http.delete(f"/api/documents/{deleted}").raise_for_status()
+        gone = until(lambda: not made.rows("select 1 from documents where id = %s", deleted), 60)
+        away, outcome = search(viewer)
+        kept = [one for one in found if one not in (hidden, deleted)]
+        right = gone and outcome == "bypass" and set(kept) <= set(away) and not {hidden, deleted} & set(away)
+        report.figure(
+            "without Valkey: found of what is hidden or deleted",
+            len({hidden, deleted} & set(away)),
+            reference=0,
+            goal=GOAL,
+            holds=right,
+        )
+        began = time.monotonic()
+        server.start()
+        warm = until(lambda: search(viewer)[1] == "hit", SOON)
+        took = time.monotonic() - began
+        report.figure(
+            "seconds until an empty Valkey remembers searches",
+            took if warm else None,
+            unit="s",
+            reference=SOON,
+            goal=GOAL,
+            holds=warm,
+        )
+        after, _ = search(viewer)
+        report.figure(
+            "out of the new cache: found of what is hidden or deleted",
+            len({hidden, deleted} & set(after)),
+            reference=0,
+            goal=GOAL,
+            holds=after == away,
+        )
+        shown = [search(made.http) for _ in range(2)][-1][0]
+        right = hidden in shown and deleted not in shown
+        report.figure("an administrator finds what is hidden, and nothing deleted", str(right), goal=GOAL, holds=right)
+
+        server.pause()
+        began = time.monotonic()
+        _hide(made, silently)
+        silent, _ = search(viewer)
+        took = time.monotonic() - began
+        time.sleep(PAUSED)
+        server.pause(resumes=True)
+        leaked = []
+
+        def remembered() -> bool:
+            listed, outcome = search(viewer)
+            leaked.extend({silently, hidden, deleted} & set(listed))
+            return outcome == "hit"
+
+        warm = until(remembered, SOON)
+        wrong = len(leaked) + (silently in silent)
+        report.figure("a silent Valkey: a change of readers and a search take", took, unit="s")
+        report.figure(
+            "a Valkey that was silent and forgot nothing: found of what is hidden or deleted",
+            wrong,
+            reference=0,
+            goal=GOAL,
+            holds=warm and not wrong,
+        )
+
+
+def _hide(made: PatientInstance, document: str) -> None:
+    readers = {"readers": [f"user:{ADMIN}"]}
+    made.http.put(f"/api/documents/{document}/readers", json=readers).raise_for_status()
+
+
+def search(http: httpx.Client) -> tuple[list[str], str]:
+    """Documents that are found, and what the cache did."""
+    reply = http.post("/api/documents/search", json={"query": QUESTION, "rerank": False, "limit": 20}, timeout=30)
+    reply.raise_for_status()
+    shown = reply.json()
+    return list(dict.fromkeys(hit["document_id"] for hit in shown["results"])), str(shown["cache"]["outcome"])
