@@ -48,6 +48,9 @@ class TwoNodes:
         """With a port of Redis on loopback the cluster's state is kept there, and found there again."""
         ray = self.settings.ray
         store = {"RAY_REDIS_ADDRESS": f"{HOST}:{redis_port}"} if redis_port else {}
+        place = connect.ray_folder(self.settings.state_dir)
+        # With it `ray start` takes the other node's raylet, elsewhere on a machine of its own, for a head that runs.
+        (place / "ray_current_cluster").unlink(missing_ok=True)
         options = {
             "--node-ip-address": HOST,
             "--port": (ray.address or "").rpartition(":")[2],
@@ -60,7 +63,7 @@ class TwoNodes:
             "--min-worker-port": 0,
             "--max-worker-port": 0,
             "--include-log-monitor": "false",
-            "--temp-dir": connect.ray_folder(self.settings.state_dir),
+            "--temp-dir": place,
         }
         self._start([RAY, "start", "--head", "--no-monitor", "--disable-usage-stats"], options, store)
 
