@@ -24,7 +24,7 @@ def main() -> None:
         max_worker_port=0,
         node_manager_port=0,
         dashboard_agent_listen_port=options.agent_port,
-        include_log_monitor=False,
+        include_log_monitor="",  # none: what is not empty is one
     )
     Node(wanted, head=False, shutdown_at_exit=False, spawn_reaper=False)
 

@@ -17,6 +17,8 @@ import psutil
 
 from cluster import connect
 from cluster.basics.errors import Unavailable
+from cluster.console.findings import GREEN, YELLOW, HealthFinding, StatusColour
+from cluster.doctor import run_probe
 from cluster.free_ports import free_port
 from cluster.state.db.daemon import close_to_others, log_tail, make_private
 from cluster.state.secret_file import kept_secret
@@ -28,6 +30,7 @@ from tests.fakes.valkey import valkey
 from tests.instance import instance
 from tests.kill.approvals import configured
 from tests.kill.ha_work import SETTINGS, Fault, Outage, scripted, work_on
+from tests.kill.main import until
 
 FAULT_TOLERANCE = "GCS fault tolerance with Redis documented and tested."
 HOST = "127.0.0.1"
@@ -208,9 +211,23 @@ def measure(place: Path, report: Report) -> None:
                 work = work_on(started, marks, place, report)
                 name = "head begun anew, with Redis"
                 disturb = restart_head(nodes, redis_port)
+                doctors_word(nodes, report, GREEN)
                 _judge_kept(name, nodes, report, lambda: work.during(name, disturb))
                 work.during("head begun anew, without Redis", restart_head(nodes, 0))
+                doctors_word(nodes, report, YELLOW)
     shutil.rmtree(state, ignore_errors=True)
+
+
+def doctors_word(nodes: TwoNodes, report: Report, wanted: StatusColour) -> None:
+    """What it says of the head, as soon as the head's agent has told of its GCS."""
+    found: list[HealthFinding] = []
+
+    def told() -> bool:
+        found[:] = run_probe("ray head", nodes.settings)
+        return [one.colour for one in found] == [wanted]
+
+    holds, said = until(told, 60), "; ".join(one.detail for one in found)
+    report.figure(f"aos doctor, of a head that should be {wanted}", said, goal=FAULT_TOLERANCE, holds=holds)
 
 
 def _judge_kept(name: str, nodes: TwoNodes, report: Report, disturb: Callable[[], None]) -> None:
