@@ -83,69 +83,58 @@ def see_only_what_they_may(made: PatientInstance, server: Valkey, report: Report
         _, outcome = search(viewer)
         report.figure("the cache before", outcome, reference="hit", goal=GOAL, holds=outcome == "hit")
         hidden, deleted, silently = found[:3]
+        _take_away_meanwhile(made, viewer, server, report, hidden, deleted)
+        _take_away_in_silence(made, viewer, server, report, {hidden, deleted}, silently)
 
-        server.kill()
-        _hide(made, hidden)
-        made.http.delete(f"/api/documents/{deleted}").raise_for_status()
-        gone = until(lambda: not made.rows("select 1 from documents where id = %s", deleted), 60)
-        away, outcome = search(viewer)
-        kept = [one for one in found if one not in (hidden, deleted)]
-        right = gone and outcome == "bypass" and set(kept) <= set(away) and not {hidden, deleted} & set(away)
-        report.figure(
-            "without Valkey: found of what is hidden or deleted",
-            len({hidden, deleted} & set(away)),
-            reference=0,
-            goal=GOAL,
-            holds=right,
-        )
-        began = time.monotonic()
-        server.start()
-        warm = until(lambda: search(viewer)[1] == "hit", SOON)
-        took = time.monotonic() - began
-        report.figure(
-            "seconds until an empty Valkey remembers searches",
-            took if warm else None,
-            unit="s",
-            reference=SOON,
-            goal=GOAL,
-            holds=warm,
-        )
-        after, _ = search(viewer)
-        report.figure(
-            "out of the new cache: found of what is hidden or deleted",
-            len({hidden, deleted} & set(after)),
-            reference=0,
-            goal=GOAL,
-            holds=after == away,
-        )
-        shown = [search(made.http) for _ in range(2)][-1][0]
-        right = hidden in shown and deleted not in shown
-        report.figure("an administrator finds what is hidden, and nothing deleted", str(right), goal=GOAL, holds=right)
 
-        server.pause()
-        began = time.monotonic()
-        _hide(made, silently)
-        silent, _ = search(viewer)
-        took = time.monotonic() - began
-        time.sleep(PAUSED)
-        server.pause(resumes=True)
-        leaked = []
+def _take_away_meanwhile(
+    made: PatientInstance, viewer: httpx.Client, server: Valkey, report: Report, hidden: str, deleted: str
+) -> None:
+    """One document is hidden from the viewer and one deleted; then an empty Valkey comes."""
+    server.kill()
+    _hide(made, hidden)
+    made.http.delete(f"/api/documents/{deleted}").raise_for_status()
+    gone = until(lambda: not made.rows("select 1 from documents where id = %s", deleted), 60)
+    away, outcome = search(viewer)
+    leaked = len({hidden, deleted} & set(away))
+    right = gone and outcome == "bypass" and bool(away) and not leaked
+    name = "found of what is hidden or deleted"
+    report.figure(f"without Valkey: {name}", leaked, reference=0, goal=GOAL, holds=right)
+    began = time.monotonic()
+    server.start()
+    warm = until(lambda: search(viewer)[1] == "hit", SOON)
+    took = time.monotonic() - began if warm else None
+    what = "seconds until an empty Valkey remembers searches"
+    report.figure(what, took, unit="s", reference=SOON, goal=GOAL, holds=warm)
+    after, _ = search(viewer)
+    leaked = len({hidden, deleted} & set(after))
+    report.figure(f"out of the new cache: {name}", leaked, reference=0, goal=GOAL, holds=after == away)
+    shown = [search(made.http) for _ in range(2)][-1][0]
+    right = hidden in shown and deleted not in shown
+    report.figure("an administrator finds what is hidden, and nothing deleted", str(right), goal=GOAL, holds=right)
 
-        def remembered() -> bool:
-            listed, outcome = search(viewer)
-            leaked.extend({silently, hidden, deleted} & set(listed))
-            return outcome == "hit"
 
-        warm = until(remembered, SOON)
-        wrong = len(leaked) + (silently in silent)
-        report.figure("a silent Valkey: a change of readers and a search take", took, unit="s")
-        report.figure(
-            "a Valkey that was silent and forgot nothing: found of what is hidden or deleted",
-            wrong,
-            reference=0,
-            goal=GOAL,
-            holds=warm and not wrong,
-        )
+def _take_away_in_silence(
+    made: PatientInstance, viewer: httpx.Client, server: Valkey, report: Report, before: set[str], silently: str
+) -> None:
+    """One more is hidden while Valkey answers nobody and keeps what it has."""
+    server.pause()
+    began = time.monotonic()
+    _hide(made, silently)
+    leaked = {silently} & set(search(viewer)[0])
+    took = time.monotonic() - began
+    time.sleep(PAUSED)
+    server.pause(resumes=True)
+
+    def remembered() -> bool:
+        listed, outcome = search(viewer)
+        leaked.update({silently, *before} & set(listed))
+        return outcome == "hit"
+
+    warm = until(remembered, SOON)
+    report.figure("a silent Valkey: a change of readers and a search take", took, unit="s")
+    name = "a Valkey that was silent and forgot nothing: found of what is hidden or deleted"
+    report.figure(name, len(leaked), reference=0, goal=GOAL, holds=warm and not leaked)
 
 
 def _hide(made: PatientInstance, document: str) -> None:
