@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="leave the others out")
     chosen = parser.parse_args().only or PARTS
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # also then what was started is stopped
     report, began, ended = Report("ha", part=set(chosen) != set(PARTS)), time.monotonic(), False
     try:
         with tempfile.TemporaryDirectory(prefix="aos-ha-") as place:

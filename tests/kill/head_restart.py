@@ -20,6 +20,7 @@ from cluster.basics.errors import Unavailable
 from cluster.console.findings import GREEN, YELLOW, HealthFinding, StatusColour
 from cluster.doctor import run_probe
 from cluster.free_ports import free_port
+from cluster.spared_daemons import end_client_server
 from cluster.state.db.daemon import close_to_others, log_tail, make_private
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy
@@ -51,7 +52,7 @@ class TwoNodes:
         """With a port of Redis on loopback the cluster's state is kept there, and found there again."""
         ray = self.settings.ray
         store = {"RAY_REDIS_ADDRESS": f"{HOST}:{redis_port}"} if redis_port else {}
-        place = connect.ray_folder(self.settings.state_dir)
+        place, client_port = connect.ray_folder(self.settings.state_dir), free_port()
         # With it `ray start` takes the other node's raylet, elsewhere on a machine of its own, for a head that runs.
         (place / "ray_current_cluster").unlink(missing_ok=True)
         options = {
@@ -62,13 +63,14 @@ class TwoNodes:
             "--dashboard-host": HOST,
             "--dashboard-port": ray.dashboard_port,
             "--dashboard-agent-listen-port": free_port(),
-            "--ray-client-server-port": free_port(),
+            "--ray-client-server-port": client_port,
             "--min-worker-port": 0,
             "--max-worker-port": 0,
             "--include-log-monitor": "false",
             "--temp-dir": place,
         }
         self._start([RAY, "start", "--head", "--no-monitor", "--disable-usage-stats"], options, store)
+        end_client_server(client_port)  # nothing in its arguments says whose it is: it would outlive its head
 
     def start_node(self) -> None:
         """The one that works; it waits for a head that went away as long as `cluster.yaml` says."""
@@ -213,7 +215,8 @@ def measure(place: Path, report: Report) -> None:
                 disturb = restart_head(nodes, redis_port)
                 doctors_word(nodes, report, GREEN)
                 _judge_kept(name, nodes, report, lambda: work.during(name, disturb))
-                work.during("head begun anew, without Redis", restart_head(nodes, 0))
+                # All of the cluster begins anew, and the applications with it: how long that takes is shown.
+                work.during("head begun anew, without Redis", restart_head(nodes, 0), soon=None)
                 doctors_word(nodes, report, YELLOW)
     shutil.rmtree(state, ignore_errors=True)
 
