@@ -144,7 +144,8 @@ def _hide(made: PatientInstance, document: str) -> None:
 
 def search(http: httpx.Client) -> tuple[list[str], str]:
     """Documents that are found, and what the cache did."""
-    reply = http.post("/api/documents/search", json={"query": QUESTION, "rerank": False, "limit": 20}, timeout=30)
+    body = {"query": QUESTION, "rerank": False, "limit": 20, "explain": True}
+    reply = http.post("/api/documents/search", json=body, timeout=30)
     reply.raise_for_status()
     shown = reply.json()
-    return list(dict.fromkeys(hit["document_id"] for hit in shown["results"])), str(shown["cache"]["outcome"])
+    return list(dict.fromkeys(hit["document_id"] for hit in shown["results"])), str(shown["explain"]["cache"]["outcome"])
