@@ -276,8 +276,8 @@ bench-gpu: install ## embedder, cross-encoder and EasyOCR on a GPU against the s
 test-kill: install ## kill things; nothing may be lost. BLOBS=s3: with all bytes in a bucket
 	$(RUN) -m tests.kill.main --blobs $(or $(BLOBS),folder)
 
-test-ha: install ## a Postgres primary is lost in the middle of a job, and its standby takes over
-	$(RUN) -m tests.kill.failover
+test-ha: install ## a Postgres primary, Valkey and Ray's head are lost in the middle of a job. ONLY=postgres, valkey or head
+	$(RUN) -m tests.kill.failover $(if $(ONLY),--only $(ONLY))
 
 test-chaos: install ## `aos chaos`: 50 faults in a job of 1,000 pages with chats beside it, and a soak. QUICK=1: 12 in 180
 	$(RUN) -m tests.kill.chaos $(if $(QUICK),--quick)

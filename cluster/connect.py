@@ -208,9 +208,10 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
         "--temp-dir": place,
     }
     log = place / "start.log"
-    # `env` adds to what we inherited, so every setting of ours reaches Ray's workers without being copied here.
+    # `env` adds to what we inherited, so every setting of ours reaches Ray's workers without being copied here. A head
+    # of one node begins anew: an earlier one's nodes and replicas, kept in somebody's Redis, are no more.
     _run_ray_start(
-        ["env", *(f"{name}={value}" for name, value in environment.items())]
+        ["env", "-u", "RAY_REDIS_ADDRESS", *(f"{name}={value}" for name, value in environment.items())]
         + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
         + [f"{name}={value}" for name, value in options.items()],
         state,

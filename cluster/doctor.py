@@ -335,6 +335,8 @@ PROBES: dict[str, Probe] = {
     "postgres standby": doctor_replication.probe_replication,
     "redis": _probe_redis,
     "ray": _probe_ray,
+    "ray head": doctor_replication.probe_head,
+    "ray store": doctor_replication.probe_store,
     "serve": _probe_serve,
     "gateway": _probe_gateway,
     "tesseract": _probe_tesseract,

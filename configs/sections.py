@@ -248,6 +248,9 @@ class RaySettings(Section):
     `auth_token` opens a joined one's dashboard, as it does Ray's own parts; without it that is in the file `ray-token`
     below `state_dir`.
 
+    `store_url`: the Redis in which the joined cluster is kept over a restart of its head, for `aos doctor` to look at;
+    Ray itself is told where its head is started.
+
     `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
     one after the other, and nobody else; 1 for never.
 
@@ -257,6 +260,7 @@ class RaySettings(Section):
 
     address: str | None = None
     auth_token: Secret = None
+    store_url: Secret = None
     num_cpus: int = Field(8, ge=1)
     num_gpus: int = Field(0, ge=0)
     dashboard_port: int = 8265

@@ -80,16 +80,16 @@ class Instance:
             connection.execute(statement, values)  # type: ignore[arg-type]
 
 
-def sign_in(url: str, password: str) -> str:
-    """Log in as the first administrator, change the password as is demanded, and return an access token."""
+def sign_in(url: str, password: str, email: str = ADMIN) -> str:
+    """Log in with a first password, change it as is demanded, and return an access token."""
     with httpx.Client(base_url=url, timeout=60) as http:
-        login = http.post("/api/auth/login", json={"email": ADMIN, "password": password})
+        login = http.post("/api/auth/login", json={"email": email, "password": password})
         login.raise_for_status()
         fresh = secrets.token_urlsafe(16)
         headers = {"Authorization": f"Bearer {login.json()['access_token']}"}
         body = {"current_password": password, "new_password": fresh}
         http.post("/api/auth/password", json=body, headers=headers).raise_for_status()
-        again = http.post("/api/auth/login", json={"email": ADMIN, "password": fresh})
+        again = http.post("/api/auth/login", json={"email": email, "password": fresh})
         again.raise_for_status()
         return str(again.json()["access_token"])
 

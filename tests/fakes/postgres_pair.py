@@ -58,6 +58,13 @@ class PostgresServer:
         options = ["-h", HOST, "-p", str(primary.port), "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "-N"]
         self._run("pg_basebackup", *options)
 
+    def rewind(self, successor: "PostgresServer") -> None:
+        """Of a former primary that does not run: become the standby of the one that took its place."""
+        source = f"host={HOST} port={successor.port} user=postgres dbname=postgres"
+        conf = (self.folder / "postgresql.conf").read_bytes()
+        self._run("pg_rewind", "--source-server", source, "--write-recovery-conf", "--no-sync")
+        (self.folder / "postgresql.conf").write_bytes(conf)
+
     def start(self) -> None:
         """Returns when it answers, as a primary or as a standby."""
         (self.folder / "postmaster.pid").unlink(missing_ok=True)  # of one that was killed

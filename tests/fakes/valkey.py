@@ -1,6 +1,7 @@
 """A Valkey of one's own that can be killed at any moment, and a server that answers with anything but Redis."""
 
 import asyncio
+import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -41,6 +42,8 @@ class Valkey:
     """Keeps nothing on disk: killed, it has forgotten everything."""
 
     socket: Path
+    port: int = 0  # on loopback, for whoever cannot use a socket
+    password: str = ""
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -48,13 +51,14 @@ class Valkey:
         return f"unix://{self.socket}"
 
     def start(self) -> None:
-        options = ["--port", "0", "--unixsocket", str(self.socket), "--save", "", "--appendonly", "no"]
+        options = ["--bind", "127.0.0.1", "--port", str(self.port), "--unixsocket", str(self.socket)]
+        options += ["--save", "", "--appendonly", "no", "--requirepass", self.password]
         self.socket.unlink(missing_ok=True)
         command = [str(get_binary_path()), *options, "--dir", str(self.socket.parent)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         for _ in range(400):
             try:
-                with redis.Redis(unix_socket_path=str(self.socket)) as asked:
+                with redis.Redis(unix_socket_path=str(self.socket), password=self.password or None) as asked:
                     asked.ping()
                 return
             except redis.ConnectionError:
@@ -68,10 +72,15 @@ class Valkey:
             self.process.wait()
             self.process = None
 
+    def pause(self, resumes: bool = False) -> None:
+        """SIGSTOP: it takes connections and answers none, and keeps what it has; `resumes` ends that."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT if resumes else signal.SIGSTOP)
+
 
 @contextmanager
-def valkey(folder: Path) -> Iterator[Valkey]:
-    made = Valkey(folder / "v.sock")
+def valkey(folder: Path, port: int = 0, password: str = "") -> Iterator[Valkey]:
+    made = Valkey(folder / "v.sock", port, password)
     made.start()
     try:
         yield made

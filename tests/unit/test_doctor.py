@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import doctor_postgres, supervisor
+from cluster import doctor_postgres, doctor_replication, supervisor
 from cluster.basics.errors import Conflict, InvalidSettings
 from cluster.console.findings import is_red
 from cluster.state import supervised
@@ -47,3 +47,25 @@ def test_an_external_postgres_needs_to_know_who_migrates(tmp_path: Path) -> None
     with pytest.raises(InvalidSettings) as refused:
         supervisor.prepare_state(load_settings(environment), lambda line: None)
     assert "DATABASE_ADMIN_URL" in refused.value.hint
+
+
+def _node(*gcs: str, state: str = "ALIVE") -> dict[str, object]:
+    return {"raylet": {"state": state}, **({"gcs": {"cmdline": ["/ray/gcs_server", *gcs]}} if gcs else {})}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "colour", "said"),
+    [
+        ([_node("--gcs_server_port=1"), _node()], "yellow", "knows none of its 2 nodes"),
+        ([_node("--redis_address=r", "--redis_password=s3cr3t"), _node(), _node()], "green", "knows its 3 nodes"),
+        ([_node(), _node()], "yellow", "tells nothing of it yet"),
+    ],
+)
+def test_a_head_that_would_know_none_of_its_nodes_is_pointed_out(nodes: list[object], colour: str, said: str) -> None:
+    (found,) = doctor_replication.head_findings({"data": {"summary": nodes}})
+    assert found.colour == colour and said in found.detail and "s3cr3t" not in found.detail + found.fix
+
+
+def test_of_one_node_nothing_is_said_and_of_dead_ones_neither() -> None:
+    for nodes in ([], [_node("--x")], [_node("--x"), _node(state="DEAD")]):
+        assert doctor_replication.head_findings({"data": {"summary": nodes}}) == []
