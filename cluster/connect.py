@@ -17,7 +17,7 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import free_ports, is_free
-from cluster.spared_daemons import LEAST, USED, end_client_server, restart_dashboard
+from cluster.spared_daemons import end_client_server, restart_dashboard
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
@@ -218,7 +218,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     )
     end_client_server(client_port)
     if settings.ray.dashboard == "api":
-        restart_dashboard(place, LEAST if settings.light.enabled else USED)
+        restart_dashboard(place)
 
 
 def _run_ray_start(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:

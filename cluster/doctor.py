@@ -15,7 +15,6 @@ from uuid import uuid4
 import httpx
 import psutil
 import psycopg
-import pytesseract
 import redis
 from cryptography import x509
 
@@ -96,7 +95,7 @@ def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:
 
 def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
     ray = connect.ray_dashboard(settings)
-    if settings.light.enabled and settings.ray.address is None and settings.ray.dashboard == "api":
+    if settings.ray.address is None and settings.ray.dashboard == "api":
         yield _head_finding(settings)  # Ray's dashboard has no part that tells of nodes
     else:
         yield ray.get("/api/v0/nodes", _nodes_finding)
@@ -152,6 +151,8 @@ def _probe_gateway(settings: Settings) -> Iterable[HealthFinding]:
 
 def _probe_tesseract(settings: Settings, library: str = "tesserocr") -> Iterable[HealthFinding]:
     """Pages are read by the library, which brings its own Tesseract; the languages lie with the installed program."""
+    import pytesseract  # with it comes pandas, 25 MB, and the gateway asks other parts than this one
+
     try:
         version = importlib.import_module(library).tesseract_version().split()[1]
     except ImportError as error:

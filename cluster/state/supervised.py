@@ -94,6 +94,14 @@ def running_profile(state_dir: Path) -> str:
     return ""
 
 
+def other_profile(state_dir: Path, profile: str) -> str | None:
+    """That an instance runs here with another profile than this one, for people; None where none does."""
+    running = running_profile(state_dir)
+    if find_supervisor(state_dir) is None or running in ("", profile):
+        return None
+    return f"it runs already, with the profile {running}"
+
+
 def status_path(state_dir: Path) -> Path:
     """The file of its status."""
     return state_dir / "supervisor.json"
