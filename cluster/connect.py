@@ -35,6 +35,10 @@ TIMERS = {
     "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.25",  # instead of ten times a second
     "RAY_task_events_report_interval_ms": "0",  # of tasks that nobody looks at; 0: none
     "REPORTER_UPDATE_INTERVAL_MS": "15000",  # figures of the machine and of every process on it
+    # Workers that have built an application, or read for a bulk job, wait for another task: for a minute, and not for
+    # as long as there are fewer workers than CPUs. Each holds 65 MB and looks about.
+    "RAY_num_workers_soft_limit": "0",
+    "RAY_idle_worker_killing_time_threshold_ms": "60000",
 }
 LIGHT_TIMERS = TIMERS | {
     "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "10000",
