@@ -79,7 +79,7 @@ async def test_much_work_is_computed_by_torch_in_a_process_of_its_own(minilm: Lo
     """`runtime: both`: the same vectors, whoever computes; the process ends with the embedder's."""
     settings = SETTINGS.model_copy(update={"runtime": "both"})
     processes = encoder_processes(settings)
-    helper = processes[ProcessPriority.LOW]
+    helper = processes[ProcessPriority.NORMAL]
     windows = [window for part in minilm.encoder.windows([PUMP, OIL, " ".join([PUMP, OIL] * 60)]) for window in part]
     try:
         helper.start()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.priority import ProcessPriority, gives_way, step_back
+from cluster.basics.priority import ProcessPriority, give_way, gives_way
 from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
 from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.embedding.weights import use_cores
@@ -115,10 +115,13 @@ class AssistedEncoder:
 
 
 def load_torch_encoder(settings: EmbeddingSettings, priority: ProcessPriority) -> SentenceEncoder:
-    """In the helper's process: the model by torch, on all cores.
+    """In the helper's process: the model by torch, on all cores; what is LOW goes behind others as a thread would here.
+
+    Not as readers do, behind every other session: on a machine that is never idle a batch would take minutes.
 
     Raises InvalidSettings as `SentenceEncoder`.
     """
-    step_back(priority)
+    if priority is not ProcessPriority.NORMAL:
+        give_way()
     use_cores()
     return SentenceEncoder(settings.model_copy(update={"gpu": False}))
