@@ -13,7 +13,7 @@ import psutil
 from cluster.basics.errors import Unavailable
 from cluster.state.db.daemon import find_daemon, log_tail
 
-MODULE = "cluster.supervisor"  # its name when run with `python -m` is another
+MODULE = "cluster.supervisor"  # a word of its command line, and of that of the process above it
 LOOK_SECONDS = 0.2
 SIGN_SECONDS = 10.0  # between two signs of life in a joined cluster
 # So old a sign may be of one that is ready, and of one that rolls something out: it has its own limit then.
