@@ -50,7 +50,8 @@ def ray_agents() -> list[str]:
 
     if not ray.is_initialized():
         return []
-    return [f"{one['NodeManagerAddress']}:{one['MetricsExportPort']}" for one in ray.nodes() if one["Alive"]]
+    nodes = ray.nodes()  # type: ignore[no-untyped-call]
+    return [f"{one['NodeManagerAddress']}:{one['MetricsExportPort']}" for one in nodes if one["Alive"]]
 
 
 def _parse_deployments(body: Mapping[str, Any]) -> list[ServeDeployment]:

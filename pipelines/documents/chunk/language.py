@@ -6,7 +6,7 @@ import mmap
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -115,12 +115,13 @@ class _LanguageDetector:
         made = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
         made.set_languages([*(code for code in _STEMMERS if code != "yi"), *_UNSTEMMED])
         steps, shares = memoryview(made.tk_nextmove), np.ascontiguousarray(made.nb_ptc)
+        format_of_steps: Any = steps.format  # of whole numbers, as wide as the model has them
         with tempfile.TemporaryFile() as file:
             file.write(steps.cast("B"))
             file.write(shares.tobytes())
             file.flush()
             self._pages = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        made.tk_nextmove = memoryview(self._pages)[: steps.nbytes].cast("B").cast(steps.format)
+        made.tk_nextmove = memoryview(self._pages)[: steps.nbytes].cast("B").cast(format_of_steps)
         made.nb_ptc = np.frombuffer(self._pages, shares.dtype, offset=steps.nbytes).reshape(shares.shape)
         # It keeps the figures of all 97 languages beside those of ours, to be asked for others: 28 MB.
         made._full_model = made.nb_ptc, made.nb_pc, made.nb_classes
