@@ -227,12 +227,14 @@ class WorkerSettings(Section):
     A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane, where it keeps
     nobody waiting and has the limits of `read`; so does the costliest beyond `hurried_seconds` where all of
     `small_jobs` are at work and another waits. What costs seconds gets half of the CPUs while others are read.
+    `warm_reader`: the process of a reader is there before an upload, which else waits a second for it.
     """
 
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(5, gt=0)
     poll_seconds: float = Field(0.2, gt=0)
     sweep_seconds: float = Field(2, gt=0)
+    warm_reader: bool = True
     placement: Literal["inproc", "serve"] = "serve"
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
