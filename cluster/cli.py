@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from cluster import chaos
-from cluster.basics.errors import AosError, Invalid
+from cluster.basics.errors import AosError, Conflict, Invalid
 from cluster.console import api
 from cluster.console.commands import (
     audit_commands,
@@ -166,6 +166,9 @@ def up(
     if light:
         choose_light_profile()
     settings = load_settings()
+    runs_otherwise = supervised.other_profile(settings.state_dir, settings.profile)
+    if light and runs_otherwise is not None:
+        raise Conflict(f"{runs_otherwise}, not light", fix="`aos down`, then `aos up --light`.")
     os.umask(0o077)
 
     def report(line: str) -> None:
@@ -190,8 +193,10 @@ def up(
         "memory_bytes": probes.memory_bytes(settings),
         "admin_email": settings.auth.admin_email,
         "admin_password": password,
+        "profile": supervised.running_profile(settings.state_dir),
     }
-    shown = f"Console: {body['console']}\n" if body["console"] else ""
+    shown = "" if runs_otherwise is None else f"Note: {runs_otherwise}. To change that: aos down, then aos up\n"
+    shown += f"Console: {body['console']}\n" if body["console"] else ""
     shown += f"Ready: {body['url']}   API: {body['docs']}   log: {body['log']}\n"
     shown += f"Idle memory: {probes.memory_bytes(settings) / 2**30:.2f} GiB   Sign in: aos login   Stop: aos down"
     context.obj.print(body, as_json, shown)

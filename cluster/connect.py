@@ -17,7 +17,7 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import free_ports, is_free
-from cluster.spared_daemons import LEAST, USED, end_client_server, restart_dashboard
+from cluster.spared_daemons import end_client_server, restart_dashboard
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
@@ -32,9 +32,13 @@ LOOPBACK = "127.0.0.1"
 # How often Ray looks at what seldom changes; measured by `make bench-idle`.
 TIMERS = {
     "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "2000",  # each process writes down what it has counted ten times a second
-    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.25",  # instead of ten times a second
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # instead of ten times a second
     "RAY_task_events_report_interval_ms": "0",  # of tasks that nobody looks at; 0: none
     "REPORTER_UPDATE_INTERVAL_MS": "15000",  # figures of the machine and of every process on it
+    # Workers that have built an application, or read for a bulk job, wait for another task: for a minute, and not for
+    # as long as there are fewer workers than CPUs. Each holds 65 MB and looks about.
+    "RAY_num_workers_soft_limit": "0",
+    "RAY_idle_worker_killing_time_threshold_ms": "60000",
 }
 LIGHT_TIMERS = TIMERS | {
     "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "10000",
@@ -219,7 +223,7 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     )
     end_client_server(client_port)
     if settings.ray.dashboard == "api":
-        restart_dashboard(place, LEAST if settings.light.enabled else USED)
+        restart_dashboard(place)
 
 
 def _run_ray_start(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:

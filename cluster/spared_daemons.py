@@ -16,10 +16,9 @@ from cluster.state.db.daemon import end_process
 CLIENT_SERVER = "ray.util.client.server"
 DASHBOARD = "dashboard/dashboard.py"
 MODULES, MUTE = "--modules-to-load=", "--disable-frontend"  # the latter: it answers no HTTP at all
-# Of Ray's dashboard, what is asked: Serve's applications; nodes, and the scrape addresses of their agents; the version.
-# The others, pages for a browser with what they show, are nine processes with 120 MB.
-USED = ("ServeHead", "StateHead", "ReportHead", "JobHead")
-LEAST = ("ServeHead",)  # of one machine, whose node is known, and where nobody looks at figures of a queue
+# Of Ray's dashboard, what is asked: Serve's applications, and the version. The others, pages for a browser with what
+# they show, nodes, jobs and addresses of figures, are twelve processes with 300 MB.
+USED = ("ServeHead",)
 END_SECONDS = 10.0
 SITE = Path(__file__).parent / "site"
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,7 +41,7 @@ Report = Callable[[str], None]
 WATCH_SECONDS = 1.0
 LONGEST_PAUSE = 60.0
 REPAIR_SECONDS = 2.0  # for what a dead head left behind
-AGAIN_SECONDS = 1.0  # before a supervisor that was killed is begun anew
+RESTARTING = "cluster.watch.restarting"
 
 
 def prepare_state(settings: Settings, report: Report) -> str | None:
@@ -153,7 +152,15 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
     supervised.status_path(state).unlink(missing_ok=True)
     with log.open("a") as output:
         child = subprocess.Popen(
-            ["env", f"AOS_STATE_DIR={state}", f"AOS_PROFILE={settings.profile}", sys.executable, "-m", MODULE],
+            [
+                "env",
+                f"AOS_STATE_DIR={state}",
+                f"AOS_PROFILE={settings.profile}",
+                sys.executable,
+                "-m",
+                RESTARTING,
+                MODULE,
+            ],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -301,48 +308,11 @@ def _print_line(line: str) -> None:
         print(time.strftime("%Y-%m-%dT%H:%M:%S"), line, flush=True)
 
 
-def main() -> None:
-    """Be the daemon: `python -m cluster.supervisor`."""
-    os.umask(0o077)
-    sys.exit(restart_when_killed(_run_from_settings))
-
-
-def restart_when_killed(work: Callable[[], int]) -> int:
-    """Do the work in a child, and again in another one where that was killed; its exit status.
-
-    Whoever watches over everything else is watched over by this: it does nothing but wait. A SIGTERM that it gets
-    itself goes on to the child, which is then the last one.
-    """
-    handed_on = threading.Event()
-    while True:
-        child = os.fork()
-        if child == 0:
-            os._exit(work())
-        signal.signal(signal.SIGTERM, _passing_on(child, handed_on))
-        _, status = os.waitpid(child, 0)
-        if os.WIFEXITED(status) or handed_on.is_set():
-            return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1
-        _print_line(f"the supervisor was ended by signal {os.WTERMSIG(status)}: it is begun anew")
-        time.sleep(AGAIN_SECONDS)
-
-
-def _passing_on(child: int, handed_on: threading.Event) -> Callable[[int, FrameType | None], None]:
-    def hand(number: int, frame: FrameType | None) -> None:
-        handed_on.set()
-        with suppress(ProcessLookupError):
-            os.kill(child, number)
-
-    return hand
-
-
-def _run_from_settings() -> int:
+def main() -> int:
+    """What the daemon does, below `cluster.watch.restarting`; its exit status."""
     try:
         run_supervisor(load_settings(), _print_line)
     except AosError as error:
         _print_line(f"{error} {error.hint}")
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    main()

@@ -163,7 +163,8 @@ class AgentSettings(Section):
     """Limits and defaults of agents. `placement`: in the gateway's replica, or as Serve deployments of their own.
 
     `mask_messages`: personal data in what people say is masked before models, tools, journals and traces get it, as it
-    always is in stored messages. Off, a model can use an address that it is told, and the run's journal has it.
+    always is in stored messages. Off, a model can use an address that it is told, and the run's journal has it. Runs
+    that nobody reads are looked for every `sweep_seconds` where Postgres tells of them, too, else every `poll_seconds`.
     """
 
     placement: Literal["inproc", "serve"] = "inproc"
@@ -182,6 +183,7 @@ class AgentSettings(Section):
     lease_seconds: float = Field(15, gt=0)
     heartbeat_seconds: float = Field(3, gt=0)
     poll_seconds: float = Field(0.5, gt=0)
+    sweep_seconds: float = Field(5, gt=0)
     http_allow: tuple[str, ...] = ()
     approvals_file: Path | None = None
     mask_messages: bool = False
@@ -225,12 +227,14 @@ class WorkerSettings(Section):
     A file or page that costs more CPU than `quick_seconds`, its OCR counted, goes on in the slow lane, where it keeps
     nobody waiting and has the limits of `read`; so does the costliest beyond `hurried_seconds` where all of
     `small_jobs` are at work and another waits. What costs seconds gets half of the CPUs while others are read.
+    `warm_reader`: the process of a reader is there before an upload, which else waits a second for it.
     """
 
     lease_seconds: float = Field(30, gt=0)
     heartbeat_seconds: float = Field(5, gt=0)
     poll_seconds: float = Field(0.2, gt=0)
     sweep_seconds: float = Field(2, gt=0)
+    warm_reader: bool = True
     placement: Literal["inproc", "serve"] = "serve"
     replicas: int = Field(1, ge=1)
     vain_claims: int = Field(10, ge=1)
@@ -283,9 +287,14 @@ class LightSettings(Section):
 
 
 class ConsoleSettings(Section):
-    """The operator's console at /console. `api_url`: where it reaches the HTTP API; this machine's where left out."""
+    """The operator's console at /console. `api_url`: where it reaches the HTTP API; this machine's where left out.
+
+    `rest_seconds`: it begins with whoever opens it first, who waits some seconds for that, and ends when nobody has had
+    a window open for so long; 0: it is always there.
+    """
 
     enabled: bool = True
+    rest_seconds: int = Field(0, ge=0)
     session_hours: float = Field(12, gt=0, le=24 * 30)
     api_url: str | None = None
 

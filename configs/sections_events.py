@@ -14,11 +14,13 @@ class WebhookSettings(Section):
     hosts and what is below them; `name:port` is just that, also with a private address or over http. `seconds`: for one
     attempt. `at_once`: events on their way to one receiver. After `circuit_failures` in a row a receiver rests for
     `rest_seconds`, twice as long each time, at most `longest_rest`. What cannot be delivered for `dead_days` is given
-    up. `keep_days`: how long what was sent can be replayed.
+    up. `keep_days`: how long what was sent can be replayed. What is to be sent is looked for every `sweep_seconds`
+    where Postgres tells of it, too; where it does not, every `poll_seconds`.
     """
 
     hosts: tuple[str, ...] = ("*",)
     poll_seconds: float = Field(1, gt=0, le=60)
+    sweep_seconds: float = Field(5, gt=0, le=60)
     seconds: float = Field(15, gt=0, le=60)
     at_once: int = Field(8, ge=1, le=64)
     circuit_failures: int = Field(5, ge=1, le=100)

@@ -19,7 +19,9 @@ class EmbeddingSettings(Section):
     `detect`: where no server is named, the first start looks for one: Ollama on this machine, and for a model that is
     not here the language model's. `detected` is what it found, kept with `base_url` and `model` for every later start.
     `runtime`: `numpy` computes the packaged model, and any other BERT with a mean over its tokens, in a sixth of the
-    memory and without torch, bulk work at a fraction of the speed; its vectors are those of float32.
+    memory and without torch, bulk work at half the speed; its vectors are those of float32. `both` does so, too, and
+    has torch in a process of its own while there is much to do. `auto` is `both` on one machine without a GPU where
+    the model is such a one, and `torch` elsewhere.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
     `batch_tokens`: of a batch, padding included; 2,048 on a CPU and 32,768 on a GPU unless given. `queue_tokens`: more
     than these waiting in a lane, and callers are refused. `cache_entries`: vectors of questions kept for each
@@ -31,7 +33,7 @@ class EmbeddingSettings(Section):
     """
 
     model: str = "packaged"
-    runtime: Literal["torch", "numpy"] = "torch"
+    runtime: Literal["auto", "both", "torch", "numpy"] = "auto"
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     batch_tokens: int | None = Field(None, ge=256)
     queue_tokens: int = Field(1_000_000, ge=1)

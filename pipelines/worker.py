@@ -210,8 +210,8 @@ class JobWorker:
                     await self._warm_first_reader()
 
     async def _warm_first_reader(self) -> None:
-        """Somebody waits for what is in the small lane; on a light laptop for its reader, too."""
-        if not self._settings.light.enabled:
+        """Somebody waits for what is in the small lane; on a laptop for its reader, too."""
+        if self._settings.worker.warm_reader:
             await asyncio.to_thread(self._readers[0].warm_up)
 
     async def _work_lane(self, at: int, lane: JobLane) -> None:

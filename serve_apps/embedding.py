@@ -21,6 +21,7 @@ from cluster.models.ports import Embedder, EmbeddingLane
 from cluster.state.settings.settings_rows import load_with_rows
 from cluster.watch.answering import answer_from_here
 from configs.sections import Settings
+from serve_apps.wiring.encoder_process import encoder_processes
 
 
 @serve.deployment(name="Embedder")
@@ -60,9 +61,10 @@ class EmbedderReplica:
 
 
 def _load_embedders(settings: Settings) -> tuple[Embedder, ...]:
-    if settings.embedding.runtime == "torch" and settings.embedding.base_url is None:
+    own = embedding_settings(settings)
+    if own.runtime == "torch" and own.base_url is None:
         use_cores()
-    return open_embedders(embedding_settings(settings), idle=settings.read.idle)
+    return open_embedders(own, idle=settings.read.idle, helpers=encoder_processes)
 
 
 def build(args: dict[str, Any]) -> serve.Application:

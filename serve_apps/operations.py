@@ -1,6 +1,6 @@
 """The cluster as the gateway's operators see it: probes of the parts, what Serve runs, whether a plan holds."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from cluster import connect, deploy, doctor
 from cluster.basics.bounded_answers import fetch_bounded
 from cluster.basics.errors import Unavailable
-from cluster.dashboard import RayDashboard
 from cluster.state.settings.snapshots import SettingsSnapshots
 from configs.sections import Settings
 from serve_apps.http.operator_deps import Probe, ServeDeployment
@@ -26,8 +25,9 @@ ONGOING = "ray_serve_replica_processing_queries"
 class OurCluster:
     """A `Cluster`, asked through Ray's own HTTP API."""
 
-    def __init__(self, snapshots: SettingsSnapshots) -> None:
-        self._snapshots = snapshots
+    def __init__(self, snapshots: SettingsSnapshots, agents: Callable[[], Sequence[str]] | None = None) -> None:
+        """`agents`: addresses at which Ray's agents tell figures; those of the cluster that this process is in."""
+        self._snapshots, self._agents = snapshots, agents or ray_agents
 
     def check(self, settings: Settings) -> None:
         """See `Cluster`."""
@@ -41,7 +41,17 @@ class OurCluster:
     def deployments(self) -> Sequence[ServeDeployment]:
         """See `Cluster`."""
         ray = connect.ray_dashboard(self._snapshots.began)
-        return _with_load(ray.get(deploy.APPLICATIONS, _parse_deployments), _scrape_loads(ray))
+        return _with_load(ray.get(deploy.APPLICATIONS, _parse_deployments), _scrape_loads(self._agents()))
+
+
+def ray_agents() -> list[str]:
+    """Addresses of the agents on the nodes that are there, by Ray itself: its dashboard may have no such part."""
+    import ray
+
+    if not ray.is_initialized():
+        return []
+    nodes = ray.nodes()  # type: ignore[no-untyped-call]
+    return [f"{one['NodeManagerAddress']}:{one['MetricsExportPort']}" for one in nodes if one["Alive"]]
 
 
 def _parse_deployments(body: Mapping[str, Any]) -> list[ServeDeployment]:
@@ -59,16 +69,12 @@ def _parse_deployments(body: Mapping[str, Any]) -> list[ServeDeployment]:
     ]
 
 
-def _scrape_loads(ray: RayDashboard) -> Mapping[tuple[str, str], dict[str, float]]:
+def _scrape_loads(addresses: Sequence[str]) -> Mapping[tuple[str, str], dict[str, float]]:
     """Queued and ongoing requests by application and deployment, summed over the nodes; empty without Ray's metrics.
 
     Ray's agents tell each node's figures some seconds late; a node that does not answer is left out.
     """
     found: dict[tuple[str, str], dict[str, float]] = {}
-    try:
-        addresses = ray.get("/api/prometheus/sd", _scrape_addresses)
-    except Unavailable:
-        return found
     for address in addresses[:MOST_NODES]:
         try:
             url = f"http://{address}/metrics"
@@ -79,10 +85,6 @@ def _scrape_loads(ray: RayDashboard) -> Mapping[tuple[str, str], dict[str, float
         except (Unavailable, httpx.HTTPError, httpx.InvalidURL, ValueError):
             continue
     return found
-
-
-def _scrape_addresses(body: Any) -> list[str]:
-    return [address for group in body for address in group["targets"]]
 
 
 def _parse_samples(text: str) -> Iterator[tuple[str, Mapping[str, str], float]]:

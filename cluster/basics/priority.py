@@ -53,6 +53,11 @@ def lower_thread_priority() -> None:
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LAST)
 
 
+def gives_way() -> bool:
+    """Whether the calling thread goes behind the others, by `give_way`."""
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == LAST
+
+
 def end_me_first() -> None:
     """Let the kernel's OOM killer end this process, and those that it starts, before any other."""
     with suppress(OSError):  # a sandbox that shows no /proc

@@ -13,7 +13,7 @@ import psutil
 from cluster.basics.errors import Unavailable
 from cluster.state.db.daemon import find_daemon, log_tail
 
-MODULE = "cluster.supervisor"  # its name when run with `python -m` is another
+MODULE = "cluster.supervisor"  # a word of its command line, and of that of the process above it
 LOOK_SECONDS = 0.2
 SIGN_SECONDS = 10.0  # between two signs of life in a joined cluster
 # So old a sign may be of one that is ready, and of one that rolls something out: it has its own limit then.
@@ -92,6 +92,14 @@ def running_profile(state_dir: Path) -> str:
     with suppress(FileNotFoundError):
         return (state_dir / "supervisor.profile").read_text(encoding="utf-8").strip()
     return ""
+
+
+def other_profile(state_dir: Path, profile: str) -> str | None:
+    """That an instance runs here with another profile than this one, for people; None where none does."""
+    running = running_profile(state_dir)
+    if find_supervisor(state_dir) is None or running in ("", profile):
+        return None
+    return f"it runs already, with the profile {running}"
 
 
 def status_path(state_dir: Path) -> Path:

@@ -16,6 +16,7 @@ from cluster.state.webhooks.deliveries import Attempt, OutgoingEvent, WebhookDel
 from cluster.state.webhooks.topics import PING
 from cluster.state.webhooks.webhook_store import WebhookStore
 from cluster.state.work.lease import Heartbeat, LeaseSweep
+from cluster.state.work.work_bell import WEBHOOKS, WorkBell
 from configs.sections_events import WebhookSettings
 from serve_apps.events.webhook_client import GONE, WebhookClient
 
@@ -39,14 +40,16 @@ class WebhookSender:
         *,
         owner: str,
         clock: Callable[[], float] = time.monotonic,
+        bell: WorkBell | None = None,
     ) -> None:
-        """`owner` of leases, for people. Nothing runs before `open`."""
+        """`owner` of leases, for people. `bell`: rings where something is to be sent. Nothing runs before `open`."""
         self.store, self.client, self.settings = store, client, settings
         self._deliveries, self._identity = deliveries, identity
         self._owner, self._clock = owner, clock
         # Longer than an attempt may take: who has lost the lease must not send any more.
         self._lease_seconds = max(60.0, 2 * settings.seconds)
-        self._sweep = LeaseSweep(self._claim, self._serve, RECEIVERS, lambda: settings.poll_seconds)
+        told = None if bell is None else (bell, WEBHOOKS, settings.sweep_seconds)
+        self._sweep = LeaseSweep(self._claim, self._serve, RECEIVERS, lambda: settings.poll_seconds, told)
         self._prune_at = clock()
 
     async def open(self) -> None:

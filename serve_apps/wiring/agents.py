@@ -45,6 +45,7 @@ from cluster.state.work.run_queries import RunQueries
 from cluster.state.work.runs import RunLedger
 from cluster.state.work.schedules import Action
 from cluster.state.work.schedules_due import DueSchedules
+from cluster.state.work.work_bell import WorkBell
 from configs.sections import Settings
 from pipelines.documents.privacy.log_lines import mask_log_lines
 from pipelines.documents.usage.usage_recorder import UsageRecorder
@@ -109,6 +110,7 @@ class Container:
     """Container of a process: what it has once, whichever components run in it."""
 
     database: Database
+    bell: WorkBell
     redis: Redis
     audit: AuditLog
     search: SearchPipeline
@@ -182,6 +184,7 @@ def build_container(
     around = build_skill_guard(settings, database, audit, cached.search, opener, sandbox, tables, extractor)
     return Container(
         database=database,
+        bell=WorkBell(database, endpoints.postgres),
         redis=redis,
         audit=audit,
         search=search,
@@ -281,7 +284,9 @@ class TurnRuntime:
             say=asking(base.memory),
             classify=base.governance.classes.highest,
             count_use=count_answers(base.usage, _utc_now),
+            bell=base.bell,
         )
+        self._bell = base.bell
         self.carrier = InProcessCarrier(self.runner)
         self.replays = Replayer(RunQueries(base.database, base.governance.seals), handlers, base.tools.specs())
 
@@ -290,6 +295,7 @@ class TurnRuntime:
         personal data."""
         guard_output()
         mask_log_lines()
+        await self._bell.open()
         sweeps = (self.runner.sweep(self._stop), self.scheduler.sweep(self._stop))
         self._sweeps = tuple(asyncio.create_task(sweep) for sweep in sweeps)
 
@@ -302,6 +308,7 @@ class TurnRuntime:
     async def close(self) -> None:
         """End what runs in the background; what has not ended is given back and taken up elsewhere."""
         self._stop.set()
+        await self._bell.close()
         await self._learning.close()
         if self._sweeps:
             await asyncio.wait(self._sweeps)

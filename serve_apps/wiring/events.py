@@ -15,6 +15,7 @@ from cluster.state.vault import Vault, vault_of
 from cluster.state.webhooks.deliveries import WebhookDeliveries
 from cluster.state.webhooks.webhook_store import WebhookStore
 from cluster.state.work.jobs import JobLedger
+from cluster.state.work.work_bell import WorkBell
 from configs.sections import Settings
 from pipelines.documents.store.agent_links import AgentLinks
 from pipelines.documents.store.blobs import BlobStore
@@ -25,12 +26,13 @@ from serve_apps.events.webhook_client import WebhookClient
 from serve_apps.events.webhook_sender import WebhookSender
 
 
-def build_webhook_sender(settings: Settings, database: Database) -> WebhookSender:
+def build_webhook_sender(settings: Settings, database: Database, bell: WorkBell) -> WebhookSender:
     """The sender, which sends nothing before it is opened. Raises InvalidSettings: the vault's key is wrong."""
     vault: Vault = vault_of(settings.models.vault_key, settings.state_dir)
     store, deliveries = WebhookStore(database, vault), WebhookDeliveries(database)
     client = WebhookClient(settings.webhooks, resolve_host)
-    return WebhookSender(store, deliveries, IdentityStore(database), client, settings.webhooks, owner=_process_name())
+    parts = store, deliveries, IdentityStore(database), client
+    return WebhookSender(*parts, settings.webhooks, owner=_process_name(), bell=bell)
 
 
 def build_event_intake(

@@ -105,6 +105,7 @@ def build_app_dependencies(
     events = _event_parts(settings, base, stored["blobs"])
     # What goes on by itself in this process.
     going = (
+        base.bell,
         *(golden_runs, exporter, governance["retention"], events["webhooks"], events["event_stream"]),
         *(*stored["sources"].going(base.database, settings.sources), _sweeper(settings, base, stored)),
         ClassificationProcess(base.governance.classes, lambda: datetime.now(UTC)),
@@ -220,7 +221,7 @@ def _event_parts(settings: Settings, base: Container, blobs: BlobStore) -> dict[
     """Events that go out, and those that come in."""
     intake = build_event_intake(settings, base.database, blobs, base.limits, base.audit)
     return {
-        "webhooks": build_webhook_sender(settings, base.database),
+        "webhooks": build_webhook_sender(settings, base.database, base.bell),
         "uploaded_events": intake,
         "event_stream": build_event_stream(settings, base.database, base.redis, intake),
     }

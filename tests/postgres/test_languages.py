@@ -65,14 +65,14 @@ async def test_each_upload_is_cut_in_its_own_language_until_one_is_fixed(
 
 async def test_the_detector_is_read_in_a_thread_and_once() -> None:
     """Its model takes a second to read, in which the event loop would answer nobody; searches that meet wait for it."""
-    language._identifier.cache_clear()
+    language._detector.cache_clear()
     ticks, waiting = 0, asyncio.create_task(language.prepare_detector())
     while not waiting.done():
         await asyncio.sleep(0.01)
         ticks += 1
-    assert ticks > 3 and language._identifier.cache_info().currsize == 1
+    assert ticks > 3 and language._detector.cache_info().currsize == 1
     await language.prepare_detector()
-    assert language._identifier.cache_info().misses == 1
+    assert language._detector.cache_info().misses == 1
 
 
 async def test_a_document_that_is_read_again_keeps_its_language(

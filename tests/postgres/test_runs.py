@@ -16,10 +16,12 @@ from cluster.state.approvals import ReconcileVerdict, ReviewVerdict
 from cluster.state.db.postgres import Transaction
 from cluster.state.work.run_record import RunEvent, RunLease, RunStep, StepState
 from cluster.state.work.runs import RunLedger
+from cluster.state.work.work_bell import RUNS
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn.delegation import InnerJournal
 from serve_apps.agents.turn_ports import Journal, RedoPolicy, RunId, Said, Turn, TurnOutcome, TurnPath
 from tests.fakes.runs import Outside, Stage, acting, stage
+from tests.fakes.told_work import told_work
 
 
 @pytest.fixture
@@ -435,6 +437,20 @@ async def test_attended_runs_lapse_to_interrupted_and_unattended_ones_are_taken_
         await here.until(died, "interrupted")
         await here.until(never, "interrupted")
     assert {run for run, _, _ in outside.acted} == {background.run}
+
+
+async def test_a_run_is_told_where_somebody_has_to_take_it_up(here: Stage, app_dsn: str) -> None:
+    """Whoever reads along claims it without being told; a decision hands it to whoever comes first."""
+    outside = Outside()
+    with told_work(app_dsn) as attended:
+        turn = await here.begin()
+        await here.carry(turn, acting(outside))
+    with told_work(app_dsn) as unattended:
+        await here.begin(attended=False)
+    with told_work(app_dsn) as decided:
+        (asked,) = await here.pending(turn)
+        await here.approvals.decide(here.scope, str(asked["id"]), ReviewVerdict.APPROVED)
+    assert (attended, unattended, decided) == ([], [RUNS], [RUNS])
 
 
 async def test_a_run_that_ends_every_executor_ends_itself(here: Stage) -> None:

@@ -134,9 +134,9 @@ async def test_what_nothing_supports_is_not_found(desk: Desk, question: str) -> 
 
 
 async def test_a_search_has_the_language_detector_read_before_it_is_needed(desk: Desk) -> None:
-    language._identifier.cache_clear()
+    language._detector.cache_clear()
     await desk.ask()
-    assert language._identifier.cache_info().currsize == 1
+    assert language._detector.cache_info().currsize == 1
 
 
 async def test_an_agent_answers_from_its_documents_alone(desk: Desk) -> None:

@@ -16,9 +16,11 @@ from cluster.state.db.postgres import Database
 from cluster.state.rotation import rotate_keys
 from cluster.state.vault import Vault, VaultKey
 from cluster.state.webhooks.deliveries import Attempt, OutgoingEvent
+from cluster.state.work.work_bell import WEBHOOKS
 from serve_apps.events.webhook_client import WebhookClient
 from tests.fakes.event_parts import webhook_sender
 from tests.fakes.http import open_office
+from tests.fakes.told_work import told_work
 from tests.fakes.webhook_desk import WebhookDesk, until
 from tests.fakes.webhook_receiver import Receiver, receiving
 
@@ -39,6 +41,21 @@ async def desk(app_dsn: str, admin_dsn: str, receiver: Receiver) -> AsyncIterato
     yield made
     await made.close()
     await database.close()
+
+
+async def test_what_is_to_be_sent_is_told_and_what_was_sent_is_not(desk: WebhookDesk, app_dsn: str) -> None:
+    webhook = await desk.add("job.*")
+    with told_work(app_dsn) as written:
+        await desk.jobs(1, states=())
+    assert written.count(WEBHOOKS) == 1
+    await desk.open()
+    with told_work(app_dsn) as sent:
+        await until(lambda: desk.states() == {"delivered": 1})
+    assert WEBHOOKS not in sent
+    await desk.close()
+    with told_work(app_dsn) as replayed:
+        assert await desk.replay(webhook, since=datetime.now(UTC) - timedelta(days=1)) == 1
+    assert replayed == [WEBHOOKS]
 
 
 async def test_a_receiver_that_was_away_for_a_day_has_each_event_once_and_in_order(

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -10,7 +11,9 @@ from psycopg.conninfo import make_conninfo
 
 from cluster.basics.scope import Scope
 from cluster.state.work.jobs import JobLane, JobState
-from cluster.state.work.work_bell import WorkBell
+from cluster.state.work.lease import LeaseSweep
+from cluster.state.work.run_record import RunLease
+from cluster.state.work.work_bell import RUNS, WEBHOOKS, WorkBell
 from configs.sections import WorkerSettings
 from pipelines.documents.ingest.job_loop import JobLoop
 from tests.fakes.ledger import Bench
@@ -146,6 +149,37 @@ async def test_a_worker_that_is_told_claims_at_once_and_hardly_looks_otherwise(
         loop.stop()
         async with asyncio.timeout(10):
             await working
+
+
+async def test_a_sweep_that_is_told_looks_at_once_and_hardly_otherwise(
+    ledger: Bench, scope: Scope, app_dsn: str
+) -> None:
+    """Runs that nobody reads, and what a webhook is to be sent."""
+    async with listening(ledger, app_dsn) as bell:
+        await until(lambda: bell.hears)
+        looks, stop = Counter[str](), asyncio.Event()
+
+        def sweeping(queue: str) -> asyncio.Task[None]:
+            async def claim(room: int) -> list[RunLease]:
+                looks[queue] += 1
+                return []
+
+            async def carry(lease: RunLease, stop: asyncio.Event) -> None:
+                raise AssertionError
+
+            sweep = LeaseSweep(claim, carry, 1, lambda: 0.01, (bell, queue, LONG))
+            return asyncio.create_task(sweep.run(stop))
+
+        tasks = [sweeping(queue) for queue in (RUNS, WEBHOOKS)]
+        await until(lambda: looks[RUNS] > 0 and looks[WEBHOOKS] > 0)
+        await asyncio.sleep(0.3)
+        before = dict(looks)
+        async with ledger.database.transaction() as tx:
+            await tx.all("select pg_notify('aos_work', %(queue)s)", queue=RUNS)
+        await until(lambda: looks[RUNS] == before[RUNS] + 1)
+        assert looks[WEBHOOKS] == before[WEBHOOKS], "it was not told"
+        stop.set()
+        await asyncio.gather(*tasks)
 
 
 async def states(ledger: Bench, scope: Scope) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.basics.errors import Unavailable
-from cluster.state.supervised import MODULE, find_supervisor, pid_path, wait_until_ready
+from cluster.state.supervised import MODULE, find_supervisor, note_profile, other_profile, pid_path, wait_until_ready
 from tests.fakes.daemon import supervising
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,3 +62,27 @@ def test_a_light_instance_is_of_one_machine(tmp_path: Path) -> None:
     done = subprocess.run(program, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1 and "--light is of one machine" in done.stderr
     assert not (tmp_path / "s").exists()
+
+
+def run_up(state: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": "/usr/bin:/bin", "AOS_STATE_DIR": str(state), "AOS_ENV_FILE": ""}
+    program = [sys.executable, "-c", "from cluster.cli import main; main()", "up", *options, "--json"]
+    return subprocess.run(program, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_light_beside_an_instance_that_is_not_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    """It is not called ready: who asked for a light one has none."""
+    note_profile(tmp_path, "dev")
+    with supervising(tmp_path, json.dumps([[60, "ready", ""]])):
+        done = run_up(tmp_path, "--light")
+    error = json.loads(done.stderr)["error"]
+    assert done.returncode == 1 and error["detail"] == "it runs already, with the profile dev, not light"
+    assert error["fix"] == "`aos down`, then `aos up --light`."
+
+
+def test_a_profile_is_another_only_while_an_instance_runs(tmp_path: Path) -> None:
+    note_profile(tmp_path, "light")
+    assert other_profile(tmp_path, "dev") is None
+    with supervising(tmp_path, json.dumps([[60, "ready", ""]])):
+        assert other_profile(tmp_path, "dev") == "it runs already, with the profile light"
+        assert other_profile(tmp_path, "light") is None

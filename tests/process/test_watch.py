@@ -317,7 +317,8 @@ def test_a_containers_limit_counts_where_it_is_nearer(tmp_path: Path, limit: str
 
 def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom cluster.supervisor import restart_when_killed\n"
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "from cluster.watch.restarting import restart_when_killed\n"
         "count = Path(sys.argv[1])\n"
         "def work():\n"
         "    count.write_text(count.read_text() + 'x' if count.exists() else 'x')\n"
@@ -341,7 +342,8 @@ def test_a_supervisor_that_is_killed_is_begun_anew_and_one_that_ends_is_not(tmp_
 def test_a_keeper_that_is_told_to_end_hands_it_on_and_begins_nothing_anew(tmp_path: Path) -> None:
     """Also where the child does not go by itself and is killed: `aos down` would else be followed by a start."""
     program = (
-        "import os, signal, sys, time\nfrom pathlib import Path\nfrom cluster.supervisor import restart_when_killed\n"
+        "import os, signal, sys, time\nfrom pathlib import Path\n"
+        "from cluster.watch.restarting import restart_when_killed\n"
         "def work():\n"
         "    signal.signal(signal.SIGTERM, lambda *_: Path(sys.argv[1]).write_text(str(os.getpid())))\n"
         "    print('ready', flush=True)\n"

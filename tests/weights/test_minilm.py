@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from cluster.basics.errors import InvalidSettings
+from cluster.basics.priority import ProcessPriority
+from cluster.models.embedding.assisted_encoder import AssistedEncoder
+from cluster.models.embedding.embedders import open_embedder
 from cluster.models.embedding.encoder import SentenceEncoder
 from cluster.models.embedding.local import LocalEmbedder
 from cluster.models.embedding.weights import packaged_folder
 from configs.sections_retrieval import EmbeddingSettings
+from serve_apps.wiring.encoder_process import encoder_processes
 from tests.fakes.embedder_contract import CATS, OIL, PUMP, assert_tail_embedded, keeps_the_contract
 
 SETTINGS = EmbeddingSettings()
@@ -69,6 +73,23 @@ async def test_numpy_makes_the_same_vectors_without_torch(minilm: LocalEmbedder)
     assert (np.sum(found * await minilm.embed(texts), axis=1) > 0.999).all()
     await keeps_the_contract(light)
     await assert_tail_embedded(light)
+
+
+async def test_much_work_is_computed_by_torch_in_a_process_of_its_own(minilm: LocalEmbedder) -> None:
+    """`runtime: both`: the same vectors, whoever computes; the process ends with the embedder's."""
+    settings = SETTINGS.model_copy(update={"runtime": "both"})
+    processes = encoder_processes(settings)
+    helper = processes[ProcessPriority.NORMAL]
+    windows = [window for part in minilm.encoder.windows([PUMP, OIL, " ".join([PUMP, OIL] * 60)]) for window in part]
+    try:
+        helper.start()
+        assert (np.sum(helper.encode(windows) * minilm.encoder.encode(windows), axis=1) > 0.9999).all()
+    finally:
+        helper.close()
+    embedder = open_embedder(settings, helpers=lambda _: processes)
+    assert isinstance(embedder, LocalEmbedder) and isinstance(embedder.encoder, AssistedEncoder)
+    assert await embedder.facts() == await minilm.facts()
+    await keeps_the_contract(embedder)
 
 
 def test_absent_weights_and_gpus_are_named_with_a_fix(tmp_path: Path) -> None:

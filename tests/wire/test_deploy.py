@@ -42,8 +42,32 @@ def test_on_a_light_laptop_models_and_console_are_there_once_somebody_asks() -> 
     assert light["console"]["deployments"][0]["autoscaling_config"]["max_replicas"] == 1, "sessions are in its memory"
     assert all(ServeDeploySchema.model_validate({"applications": [app]}) for app in light.values())
     staying = apps({"AOS_PROFILE": "light", "AOS_LIGHT_REST_SECONDS": "0"})
-    assert staying["console"] == apps({})["console"]
+    assert staying["console"] == apps({"AOS_CONSOLE_REST_SECONDS": "0"})["console"]
     assert staying["embedding"]["deployments"][0]["autoscaling_config"]["min_replicas"] == 1
+
+
+def test_a_console_that_nobody_opens_is_not_there_on_a_laptop_and_is_in_a_cluster() -> None:
+    (laptop,) = apps({})["console"]["deployments"]
+    assert laptop["autoscaling_config"]["min_replicas"] == 0 and "num_replicas" not in laptop
+    (cluster,) = apps({"AOS_PROFILE": "prod"})["console"]["deployments"]
+    assert cluster["num_replicas"] == 1 and "autoscaling_config" not in cluster
+
+
+def test_numpy_takes_no_share_of_a_gpu_and_one_core() -> None:
+    gpu = {"AOS_RAY_NUM_GPUS": "1"}
+    shares = []
+    for more in ({}, {"AOS_EMBEDDING_RUNTIME": "numpy"}, {"AOS_EMBEDDING_RUNTIME": "both"}):
+        options = apps(gpu | more)["embedding"]["deployments"][0]["ray_actor_options"]
+        threads = options["runtime_env"]["env_vars"]["OMP_NUM_THREADS"]
+        shares.append((options.get("num_gpus"), threads))
+    assert shares == [(0.2, "2"), (None, "1"), (None, "1")]
+
+
+def test_one_process_alone_works_on_jobs_where_the_gateway_does() -> None:
+    """Another gateway beside it would double the jobs at a time, on a machine that is asked to do little."""
+    (inside,) = apps({"AOS_WORKER_PLACEMENT": "inproc"})["gateway"]["deployments"]
+    (apart,) = apps({})["gateway"]["deployments"]
+    assert inside["autoscaling_config"]["max_replicas"] == 1 < apart["autoscaling_config"]["max_replicas"]
 
 
 def test_a_worker_in_the_gateways_process_is_restarted_with_it() -> None:

@@ -159,6 +159,24 @@ def test_the_language_models_key_stays_away_from_a_server_that_was_changed_since
     assert embedding_settings(found).api_key is None
 
 
+@pytest.mark.parametrize(
+    ("environment", "runtime"),
+    [
+        ({}, "both"),
+        ({"AOS_EMBEDDING_RUNTIME": "torch"}, "torch"),
+        ({"AOS_PROFILE": "light"}, "numpy"),
+        ({"AOS_RAY_NUM_GPUS": "1"}, "torch"),
+        ({"AOS_EMBEDDING_GPU": "true"}, "torch"),
+        ({"RAY_ADDRESS": "ray://head:10001"}, "torch"),
+        ({"AOS_EMBEDDING_PLACEMENT": "inproc"}, "torch"),
+        ({"EMBEDDING_MODEL": "/nowhere/at/all"}, "torch"),
+        ({"EMBEDDING_BASE_URL": "https://embed.example/v1", "EMBEDDING_MODEL": "e"}, "torch"),
+    ],
+)
+def test_torch_is_there_all_the_time_where_a_gpu_or_a_cluster_is(environment: dict[str, str], runtime: str) -> None:
+    assert embedding_settings(load_settings(environment)).runtime == runtime
+
+
 def _root(url: str) -> str:
     return url.removesuffix("/v1")
 

@@ -20,7 +20,6 @@ from serve_apps.operations import PARTS, OurCluster
 from tests.fakes.api_server import ApiServer, serve_api
 
 APPS = "GET /api/serve/applications/"
-TARGETS = "GET /api/prometheus/sd"
 RUNNING = {"state": "RUNNING"}
 
 
@@ -67,17 +66,16 @@ def node(text: bytes) -> Iterator[str]:
         server.server_close()
 
 
-def cluster(folder: Path, fake: ApiServer) -> OurCluster:
+def cluster(folder: Path, fake: ApiServer, *agents: str) -> OurCluster:
     connect.token_path(folder).write_text("access-1")
-    port = fake.url.rpartition(":")[2]
-    return OurCluster(SettingsSnapshots(load_settings({"AOS_STATE_DIR": str(folder), "AOS_RAY_DASHBOARD_PORT": port})))
+    named = {"AOS_STATE_DIR": str(folder), "AOS_RAY_DASHBOARD_PORT": fake.url.rpartition(":")[2]}
+    return OurCluster(SettingsSnapshots(load_settings(named)), lambda: agents)
 
 
 def test_ad_05_deployments_with_replicas_and_what_waits_for_them(tmp_path: Path) -> None:
     """AD-05, OB-05: summed over handles and nodes; a node that does not answer or babbles is left out."""
     with node(FIGURES) as first, node(FIGURES) as second, node(b"{") as babbles, serve_api({APPS: FOUND}) as fake:
-        fake.answers[TARGETS] = [[{"labels": {}, "targets": [first, second, babbles, "127.0.0.1:9"]}]]
-        found = cluster(tmp_path, fake).deployments()
+        found = cluster(tmp_path, fake, first, second, babbles, "127.0.0.1:9").deployments()
     assert list(found) == [
         ServeDeployment("embedding", "Embedder", "DEPLOYING", "no CPUs", 0, 1),
         ServeDeployment("gateway", "Gateway", "RUNNING", "", 2, 2, queued=8, ongoing=10),
@@ -85,7 +83,7 @@ def test_ad_05_deployments_with_replicas_and_what_waits_for_them(tmp_path: Path)
 
 
 def test_without_figures_the_load_is_unknown_and_without_ray_it_is_unavailable(tmp_path: Path) -> None:
-    with serve_api({APPS: FOUND, TARGETS: (500, {"error": "sick"})}) as fake:
+    with serve_api({APPS: FOUND}) as fake:
         asked = cluster(tmp_path, fake)
         assert [one.queued for one in asked.deployments()] == [None, None]
         fake.answers[APPS] = (500, {})
@@ -94,13 +92,13 @@ def test_without_figures_the_load_is_unknown_and_without_ray_it_is_unavailable(t
 
 
 def test_a_plan_that_does_not_hold_is_refused_and_parts_that_are_away_are_red(tmp_path: Path) -> None:
-    with serve_api({"GET /api/v0/nodes": (503, {})}) as fake:
+    with serve_api({}) as fake:
         asked = cluster(tmp_path, fake)
         with pytest.raises(InvalidSettings, match=r"ray\.num_cpus"):
             asked.check(load_settings({"AOS_READ_READERS": "9"}))
         probes = asked.probes()
         assert tuple(probes) == PARTS
-        (ray,), (redis,) = probes["ray"](), probes["redis"]()
+        ray, (redis,) = probes["ray"]()[0], probes["redis"]()
         assert (ray.colour, redis.colour) == (StatusColour.RED, StatusColour.RED) and redis.fix
         assert probes["disk"]()[0].part == "disk"
 

@@ -33,7 +33,7 @@ class LocalEmbedder:
 
         Raises InvalidSettings: no such model, or no GPU where one is asked for.
         """
-        made = NumpyEncoder if settings.runtime == "numpy" else SentenceEncoder
+        made = NumpyEncoder if settings.runtime in ("numpy", "both") else SentenceEncoder
         self.encoder = encoder or made(settings)  # for who needs more of it than vectors of texts, too
         budget = settings.batch_tokens or BATCH_TOKENS.get(self.encoder.device, BATCH_TOKENS["cpu"])
         self._batching = EmbeddingBatcher(self.encoder.encode, budget, settings.queue_tokens, idle=idle)

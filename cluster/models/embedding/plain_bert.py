@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import InvalidSettings
+from cluster.models.embedding import weights
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -60,6 +61,15 @@ class PlainBert:
         from tokenizers import Tokenizer
 
         return Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+
+
+def is_plain(model: str) -> bool:
+    """Whether it is a model that `PlainBert` reads, and is here."""
+    try:
+        PlainBert.read(weights.locate_weights(model), model)
+    except InvalidSettings:
+        return False
+    return True
 
 
 def _read_configuration(folder: Path, model: str) -> tuple[Mapping[str, Any], int]:

@@ -11,6 +11,7 @@ import httpx2
 from cluster.basics.bounded_answers import AnswerRefused, read_bounded
 from cluster.basics.errors import InvalidSettings
 from cluster.models.embedding import weights
+from cluster.models.embedding.plain_bert import is_plain
 from configs.sections import LlmSettings, Settings
 from configs.sections_retrieval import EmbeddingSettings
 
@@ -60,14 +61,29 @@ async def choose_provider(
 
 
 def embedding_settings(settings: Settings) -> EmbeddingSettings:
-    """The embedder's settings; with the language model's key where its server embeds and has no other.
+    """The embedder's settings, `runtime: auto` decided; with the key of the language model's server where that embeds.
 
     Never with it for another server: either URL may have been changed since one was detected.
     """
-    own = settings.embedding
+    own = settings.embedding.model_copy(update={"runtime": choose_runtime(settings)})
     if own.detected != "llm" or own.api_key is not None or own.base_url != settings.llm.base_url:
         return own
     return own.model_copy(update={"api_key": settings.llm.api_key})
+
+
+def choose_runtime(settings: Settings) -> Literal["both", "torch", "numpy"]:
+    """What `embedding.runtime: auto` means here.
+
+    In a cluster replicas come and go with the work, and hold nothing while they are not there. A model inside another
+    part's process has no helper beside it.
+    """
+    own = settings.embedding
+    if own.runtime != "auto":
+        return own.runtime
+    is_laptop = settings.ray.address is None and not settings.ray.num_gpus and own.gpu is not True
+    if is_laptop and own.placement == "serve" and own.base_url is None and is_plain(own.model):
+        return "both"
+    return "torch"
 
 
 async def _find_model(client: httpx2.AsyncClient, url: str, model: str) -> str | None:

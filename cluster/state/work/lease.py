@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from cluster.basics.errors import AosError, LeaseLost, Transient, Unavailable
 from cluster.basics.scope import Scope, TenantId, WorkspaceId
 from cluster.state.db.postgres import Row, SqlStore, Transaction
+from cluster.state.work.work_bell import WorkBell
 
 _log = logging.getLogger("aos.work")
 
@@ -205,15 +206,21 @@ class LeaseSweep(Generic[L]):
         carry: Callable[[L, asyncio.Event], Coroutine[Any, Any, None]],
         most: int,
         poll: Callable[[], float],
+        told: tuple[WorkBell, str, float] | None = None,
     ) -> None:
         """Nothing is claimed yet.
 
         `claim` takes at most so many, `carry` works on one until it has ended or the event is set, `most` at a time;
-        `poll` tells the seconds between two looks when nothing waits.
+        `poll` tells the seconds between two looks when nothing waits. `told`: a bell, the queue for which it rings
+        where something waits, and the seconds between two looks while it does.
         """
         self._claim, self._carry, self._most, self._poll = claim, carry, most, poll
         self._wake, self._stop = asyncio.Event(), asyncio.Event()
         self._running: asyncio.Task[None] | None = None
+        if told is not None:
+            bell, queue, sweep = told
+            bell.on_ring(queue, self.wake)
+            self._poll = lambda: bell.pause(poll=poll(), sweep=sweep)
         self.carried: dict[L, asyncio.Task[None]] = {}
 
     @property

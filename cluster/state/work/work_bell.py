@@ -1,9 +1,10 @@
-"""Postgres tells of work that may be claimed (LISTEN and NOTIFY): a worker does not look for it all the time."""
+"""Postgres tells of work that may be claimed (LISTEN and NOTIFY): nobody has to look for it all the time."""
 
 import asyncio
 import logging
 import secrets
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -15,13 +16,14 @@ from cluster.state.db.primary import connect_primary
 
 _log = logging.getLogger("aos.work")
 
+RUNS, WEBHOOKS = "run:", "webhook:"
 PROBE_SECONDS = 60.0  # between two proofs that it is told
 PROOF = "probe:"
 AGAIN_SECONDS = 2.0  # before a connection that was lost is made anew
 
 
 class WorkBell(SqlStore, queries="work_bell.sql"):
-    """Rings for a queue whenever Postgres tells of it. Queues are `job:` and a lane.
+    """Rings for a queue whenever Postgres tells of it. Queues are `job:` and a lane, `run:` and `webhook:`.
 
     It trusts no connection: every minute a word of its own has to arrive. Where it does not, as behind a pooler that
     lends connections by transaction, `hears` is false, and whoever waits looks as often as without it.
@@ -35,6 +37,27 @@ class WorkBell(SqlStore, queries="work_bell.sql"):
         self._counts: Counter[str] = Counter()
         self._all = 0  # times that it rang for all of them
         self._rung: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._wakes: defaultdict[str, list[Callable[[], None]]] = defaultdict(list)
+        self._listening: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Listen from now on; once is enough, whoever else opens it."""
+        if self._listening is None:
+            self._listening = asyncio.create_task(self.listen())
+
+    async def close(self) -> None:
+        """Listen no more."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait({self._listening})
+
+    def on_ring(self, queue: str, wake: Callable[[], None]) -> None:
+        """Call `wake` whenever it rings for the queue."""
+        self._wakes[queue].append(wake)
+
+    def pause(self, *, poll: float, sweep: float) -> float:
+        """Seconds until one looks without having been told: `poll` where it is deaf."""
+        return max(poll, sweep) if self.hears else poll
 
     def count(self, queue: str) -> int:
         """How often it rang for a queue; to be asked before one looks whether something waits."""
@@ -54,6 +77,9 @@ class WorkBell(SqlStore, queries="work_bell.sql"):
         self._all += not queues
         for queue in queues or tuple(self._rung):
             self._rung.pop(queue, asyncio.Event()).set()
+        for queue in queues or tuple(self._wakes):
+            for wake in self._wakes.get(queue, ()):
+                wake()
 
     async def listen(self) -> None:
         """Listen until cancelled; a connection that is lost is made anew."""

@@ -18,6 +18,7 @@ from cluster.state.db.postgres import Transaction
 from cluster.state.work.lease import Heartbeat, LeaseSweep
 from cluster.state.work.run_record import RunLease, RunState
 from cluster.state.work.runs import RunLedger
+from cluster.state.work.work_bell import RUNS, WorkBell
 from configs.sections import AgentSettings
 from serve_apps.agents.durable.document_use import CountUse
 from serve_apps.agents.durable.journal import LiveJournal
@@ -70,18 +71,19 @@ class TurnRunner:
         say: Say | None = None,
         classify: Classify | None = None,
         count_use: CountUse | None = None,
+        bell: WorkBell | None = None,
     ) -> None:
         """`owner`: who claims, for people. `remember`: stores the answer in its conversation, in the transaction that
         completes the run. `audit`: each execution of an agent is a line of the trail, written with the run's end.
         `say`: stores a question in its conversation, in the transaction in which the run begins to wait. `admit`:
         hands the turn over with the rights that its user still has, whenever it is begun or resumed, and ends it when
         they lose some. `classify`: the highest class of the documents that an answer cites. `count_use`: takes what an
-        answer used of them, once it is committed.
+        answer used of them, once it is committed. `bell`: rings where a run waits that nobody reads.
         """
         self._runs, self._approvals, self._handlers = runs, approvals, handlers
         self._settings, self._owner, self._timing, self._remember = settings, owner, timing, remember
         self._audit, self._say, self._telemetry, self._admit = audit, say, telemetry, admit
-        self._classify, self._count_use = classify, count_use
+        self._classify, self._count_use, self._bell = classify, count_use, bell
 
     async def run(self, turn: Turn, lease: RunLease) -> AsyncIterator[Event]:
         """Carry a claimed run out and tell its events from the first; closing the iterator stops it.
@@ -113,7 +115,9 @@ class TurnRunner:
         Runs that somebody reads are their readers' to end: they are not waited for.
         """
         settings = self._settings
-        await LeaseSweep(self._claim_next, self._execute_unread, BACKGROUND, lambda: settings.poll_seconds).run(stop)
+        told = None if self._bell is None else (self._bell, RUNS, settings.sweep_seconds)
+        claim, carry = self._claim_next, self._execute_unread
+        await LeaseSweep(claim, carry, BACKGROUND, lambda: settings.poll_seconds, told).run(stop)
 
     async def _claim_next(self, room: int) -> list[RunLease]:
         lease = await self._runs.claim_next(self._owner, self._settings.lease_seconds)
