@@ -148,4 +148,5 @@ def search(http: httpx.Client) -> tuple[list[str], str]:
     reply = http.post("/api/documents/search", json=body, timeout=30)
     reply.raise_for_status()
     shown = reply.json()
-    return list(dict.fromkeys(hit["document_id"] for hit in shown["results"])), str(shown["explain"]["cache"]["outcome"])
+    documents = list(dict.fromkeys(hit["document_id"] for hit in shown["results"]))
+    return documents, str(shown["explain"]["cache"]["outcome"])

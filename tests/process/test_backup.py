@@ -287,7 +287,7 @@ def test_dp_07_what_was_restored_backs_up_to_its_own_place_and_is_restored_again
 
 def test_dp_07_a_receiver_of_somebody_else_vouches_for_nothing(settings: Settings, folder: Path) -> None:
     place = Destination.of(str(folder / "to"), settings.blobs)
-    shipping = LogShipping(settings, place, patience=5)
+    shipping = LogShipping(settings, place, patience=12)
     (folder / "other").mkdir()
     owner = embedded.postgres_endpoints(settings)[1] or ""
     command = [

@@ -58,3 +58,13 @@ async def test_a_stream_that_ends_well_or_loses_its_reader_says_nothing_of_it(le
 async def test_a_connection_that_is_gone_is_no_error() -> None:
     got, raised = await _sent(CancellingStreamResponse(_frames(), bug_frames=_bug), breaks=True)
     assert (got, raised) == ("", [])
+
+
+async def test_a_reader_hears_of_it_before_a_source_that_cannot_be_closed() -> None:
+    class Stuck:
+        async def aclose(self) -> None:
+            raise OSError("it does not end")
+
+    got, raised = await _sent(CancellingStreamResponse(_frames(ZeroDivisionError()), Stuck(), _bug))
+    assert got == "one;something went wrong;"
+    assert [type(error) for error in raised] == [OSError]

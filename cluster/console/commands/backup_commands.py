@@ -173,12 +173,15 @@ def _replay(settings: Settings, receipts: list[Any]) -> int:
         return 0
     from cluster.state.db.embedded import postgres_endpoints, timeline_fence
     from cluster.state.db.migrate import apply_migrations, let_in
+    from cluster.state.db.primary import current_server
 
     application, owner = postgres_endpoints(settings)
     if owner is None:
         raise Invalid("the owner of the database is not configured", fix="Set DATABASE_ADMIN_URL.")
+    fence = timeline_fence(settings)
+    owner = asyncio.run(current_server(owner, fence))
     asyncio.run(apply_migrations(owner))  # what erases knows the newest schema alone
-    asyncio.run(let_in(owner, application, timeline_fence(settings)))
+    asyncio.run(let_in(owner, application, fence))
     listed = settings.state_dir / "erasures-to-replay.json"
     listed.write_text(json.dumps(receipts), encoding="utf-8")
     command = ["env", f"AOS_STATE_DIR={settings.state_dir}", *REPLAY, str(listed)]

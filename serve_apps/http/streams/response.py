@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from fastapi import Request
@@ -43,7 +44,7 @@ class CancellingStreamResponse(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send until all is sent or nobody reads."""
-        sending = asyncio.create_task(self.stream_response(send))
+        sending = asyncio.create_task(self._send_all(send))
         leaving = asyncio.create_task(self.listen_for_disconnect(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -54,10 +55,19 @@ class CancellingStreamResponse(StreamingResponse):
             if self._source is not None:
                 await close_events(self._source)
         if not sending.cancelled() and (error := sending.exception()) is not None and not isinstance(error, OSError):
+            raise error
+
+    async def _send_all(self, send: Send) -> None:
+        async with AsyncExitStack() as ending:
+            ending.push_async_exit(partial(self._tell_of_bug, send))
+            await self.stream_response(send)
+
+    async def _tell_of_bug(self, send: Send, _: object, error: BaseException | None, __: object) -> None:
+        """Before anything is closed: a source may take long over that, or fail."""
+        if isinstance(error, Exception) and not isinstance(error, OSError):
             with suppress(OSError):  # nobody reads any more
                 for frame in self._bug_frames():
                     await send({"type": "http.response.body", "body": frame.encode(), "more_body": True})
-            raise error
 
 
 @asynccontextmanager
