@@ -54,7 +54,7 @@ def lower_thread_priority() -> None:
 
 
 def gives_way() -> bool:
-    """Whether the calling thread goes behind the others, by `give_way`."""
+    """Whether the calling thread goes behind the others, by `lower_thread_priority`."""
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == LAST
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.priority import ProcessPriority, give_way, gives_way
+from cluster.basics.priority import ProcessPriority, gives_way, lower_thread_priority
 from cluster.models.embedding.assisted_encoder import MUCH_TOKENS, AssistedEncoder
 from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.ports import EmbedderFacts
@@ -95,7 +95,7 @@ def test_what_stands_behind_has_a_helper_of_its_own() -> None:
     bench.behind.may_begin.set()
 
     def work() -> None:
-        give_way()
+        lower_thread_priority()
         assert gives_way()
         bench.who(LARGE)
         until(lambda: bench.who() == BY_HELPER)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.priority import ProcessPriority, give_way, gives_way
+from cluster.basics.priority import ProcessPriority, gives_way, lower_thread_priority
 from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
 from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.embedding.weights import use_cores
@@ -122,6 +122,6 @@ def load_torch_encoder(settings: EmbeddingSettings, priority: ProcessPriority) -
     Raises InvalidSettings as `SentenceEncoder`.
     """
     if priority is not ProcessPriority.NORMAL:
-        give_way()
+        lower_thread_priority()
     use_cores()
     return SentenceEncoder(settings.model_copy(update={"gpu": False}))
