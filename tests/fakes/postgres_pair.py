@@ -80,6 +80,11 @@ class PostgresServer:
         """A standby takes writes from now on; returns when it does."""
         self._run("pg_ctl", "-w", "-t", "60", "promote")
 
+    def require_standby(self) -> None:
+        """Of a primary: what it answers is at a standby, too, from now on."""
+        self.rows("alter system set synchronous_standby_names = '*'")
+        self.rows("select pg_reload_conf()")
+
     def process(self) -> psutil.Process | None:
         """Its postmaster, where it runs."""
         with suppress(OSError, ValueError, IndexError, psutil.Error):
@@ -127,8 +132,7 @@ class PostgresPair:
         self.standby.copy(self.primary)
         self.standby.start()
         if synchronous:
-            self.primary.rows("alter system set synchronous_standby_names = '*'")
-            self.primary.rows("select pg_reload_conf()")
+            self.primary.require_standby()
         wanted = "sync" if synchronous else "async"
         deadline = time.monotonic() + 30
         while (wanted,) not in self.primary.rows("select sync_state from pg_stat_replication"):

@@ -66,6 +66,7 @@ def lose_postgres(work: Work, pair: PostgresPair, report: Report) -> None:
     pair.primary.kill()
     pair.primary.rewind(pair.standby)
     pair.primary.start()
+    pair.standby.require_standby()
     followed = until(lambda: doctors_word(work.made)[0] == "green", 60)
     colour, told = doctors_word(work.made)
     report.figure("aos doctor, of a former primary that follows", colour, reference=told, goal=GOAL, holds=followed)

@@ -80,8 +80,9 @@ def see_only_what_they_may(made: PatientInstance, server: Valkey, report: Report
     headers = {"Authorization": f"Bearer {sign_in(url, added.json()['password'], VIEWER)}"}
     with httpx.Client(base_url=url, headers=headers, timeout=60) as viewer:
         found, _ = search(viewer)
-        _, outcome = search(viewer)
-        report.figure("the cache before", outcome, reference="hit", goal=GOAL, holds=outcome == "hit")
+        # Whoever asks first over a connection to the one that was replaced is not told by the cache, nor for a second.
+        warm = until(lambda: search(viewer)[1] == "hit", SOON)
+        report.figure("the cache remembers before", str(warm), goal=GOAL, holds=warm)
         hidden, deleted, silently = found[:3]
         _take_away_meanwhile(made, viewer, server, report, hidden, deleted)
         _take_away_in_silence(made, viewer, server, report, {hidden, deleted}, silently)
@@ -148,5 +149,5 @@ def search(http: httpx.Client) -> tuple[list[str], str]:
     reply = http.post("/api/documents/search", json=body, timeout=30)
     reply.raise_for_status()
     shown = reply.json()
-    documents = list(dict.fromkeys(hit["document_id"] for hit in shown["results"]))
-    return documents, str(shown["explain"]["cache"]["outcome"])
+    found = dict.fromkeys(hit["document_id"] for hit in shown["results"])
+    return list(found), str(shown["explain"]["cache"]["outcome"])
