@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.priority import ProcessPriority, gives_way, lower_thread_priority
+from cluster.basics.priority import ProcessPriority, end_me_first, gives_way, lower_thread_priority
 from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
 from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.embedding.weights import use_cores
@@ -124,10 +124,12 @@ class AssistedEncoder:
 def load_torch_encoder(settings: EmbeddingSettings, priority: ProcessPriority) -> SentenceEncoder:
     """In the helper's process: the model by torch, on all cores; what is LOW goes behind others as a thread would here.
 
-    Not as readers do, behind every other session: on a machine that is never idle a batch would take minutes.
+    Not as readers do, behind every other session: on a machine that is never idle a batch would take minutes. Where
+    memory runs out it is the first to go, as it is missed by nobody.
 
     Raises InvalidSettings as `SentenceEncoder`.
     """
+    end_me_first()
     if priority is not ProcessPriority.NORMAL:
         lower_thread_priority()
     use_cores()
