@@ -25,7 +25,7 @@ from cluster.rollout import Rollout
 from cluster.state import supervised
 from cluster.state.backup.restoring import require_finished
 from cluster.state.db import embedded
-from cluster.state.db.daemon import end_process, make_private
+from cluster.state.db.daemon import end_process, is_running, make_private
 from cluster.state.db.migrate import apply_migrations, let_in
 from cluster.state.db.primary import current_server
 from cluster.state.identity.bootstrap import first_admin, new_password
@@ -181,8 +181,8 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
 def stop_instance(state_dir: Path) -> bool:
     """Stop the supervisor and everything it started; data stays. Returns whether anything ran."""
     supervisor = supervised.find_supervisor(state_dir)
-    ran = bool(supervisor or connect.ray_processes(state_dir) or embedded.server_processes(state_dir))
-    parent = None if supervisor is None else _restarting_parent(supervisor)
+    parent = _waiting_parent(state_dir) if supervisor is None else _restarting_parent(supervisor)
+    ran = bool(supervisor or parent or connect.ray_processes(state_dir) or embedded.server_processes(state_dir))
     end_process(parent, signal.SIGTERM, seconds=90)  # it hands the signal on
     end_process(supervisor, signal.SIGTERM, seconds=20)
     _stop_parts(state_dir)  # what a supervisor that was itself killed left running
@@ -196,6 +196,17 @@ def _restarting_parent(supervisor: psutil.Process) -> psutil.Process | None:
         return parent if parent is not None and MODULE in parent.cmdline() else None
     except psutil.Error:
         return None
+
+
+def _waiting_parent(state_dir: Path) -> psutil.Process | None:
+    """The process that begins a supervisor of this folder anew, while that has not said yet that it is there."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if RESTARTING not in process.cmdline() or not is_running(process):
+                continue
+            if process.environ().get("AOS_STATE_DIR") == str(state_dir):
+                return _restarting_parent(process) or process
+    return None
 
 
 class _Stop(BaseException):

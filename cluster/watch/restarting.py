@@ -25,7 +25,10 @@ def restart_when_killed(work: Callable[[], int]) -> int:
         if child == 0:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)  # of a child before this one; it has its own in a moment
             os._exit(work())
-        signal.signal(signal.SIGTERM, _passing_on(child, handed_on))
+        hand = _passing_on(child, handed_on)
+        signal.signal(signal.SIGTERM, hand)
+        if handed_on.is_set():  # between the one child and the other
+            hand(signal.SIGTERM, None)
         _, status = os.waitpid(child, 0)
         if os.WIFEXITED(status) or handed_on.is_set():
             return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1
@@ -33,6 +36,8 @@ def restart_when_killed(work: Callable[[], int]) -> int:
         with suppress(OSError):  # of a full disk
             print(time.strftime("%Y-%m-%dT%H:%M:%S"), line, flush=True)
         time.sleep(AGAIN_SECONDS)
+        if handed_on.is_set():
+            return 1
 
 
 def _passing_on(child: int, handed_on: threading.Event) -> Callable[[int, FrameType | None], None]:

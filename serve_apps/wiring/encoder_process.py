@@ -13,7 +13,8 @@ from cluster.models.embedding.sentence_tokens import Window
 from configs.sections_retrieval import EmbeddingSettings
 from pipelines.documents.guarded_child import CallTimeout, ChildDied, GuardedChild
 
-BATCH_SECONDS = 120.0  # of one batch, which takes half a second where a core is free
+BATCH_CPU_SECONDS = 120.0  # of one batch, which takes half a second where a core is free
+SILENT_SECONDS = 30.0  # without any CPU: it is stopped or hangs, and who waits for it is answered without it
 
 
 class GuardedEncoder:
@@ -26,14 +27,19 @@ class GuardedEncoder:
 
     def start(self) -> None:
         """See `EncoderProcess`."""
-        self._child.warm_up()
+        try:
+            self._child.warm_up()
+        except OSError as error:  # a machine that has no room for another process
+            raise Unavailable(f"its process cannot be begun: {error}") from error
         if self._child.pid is None:
             raise Unavailable("its process ended at the start")
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         """See `EncoderProcess`."""
         try:
-            found: NDArray[np.float32] = self._child.call("encode", windows, seconds=BATCH_SECONDS)
+            found: NDArray[np.float32] = self._child.call(
+                "encode", windows, seconds=SILENT_SECONDS, cpu_seconds=BATCH_CPU_SECONDS
+            )
         except (CallTimeout, ChildDied, DiskFull) as error:
             raise Unavailable(f"{type(error).__name__}: {error}") from error
         return found

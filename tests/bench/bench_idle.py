@@ -29,9 +29,8 @@ LIGHT_REST_SECONDS = "20"  # so that what is put away when nobody asks is away b
 GIB, MIB = 2**30, 2**20
 QUESTION = "What is written about the control room?"
 
-MEMORY_GOAL = "≤ 1.6 GiB over 5 minutes"
-LIGHT_GOAL = "--light ≤ 1.2 GiB"
-CPU_GOAL = "≤ 6 % of one core over 5 minutes"
+MEMORY_GOAL = CPU_GOAL = "≤ 1.6 GiB and ≤ 6 % of one core over 5 minutes"
+LIGHT_GOAL = "`--light` ≤ 1.2 GiB"
 FIRST_GOAL, WARM_GOAL = "first start ≤ 5 min", "warm ≤ 30 s"
 
 # What a command line begins with or holds, and the part that it is; the first that fits.

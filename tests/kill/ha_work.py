@@ -131,6 +131,9 @@ class Work:
                 acting.append(threading.Thread(target=self.decide, args=(label, waiting.get(label, ""))))
                 acting[-1].start()
 
+        wanted, done = DOCUMENTS * PAGES, done_pages(self.made)
+        name_of_done, midway = f"{name}: pages done when it was taken away", 0 < done < wanted
+        self.report.figure(name_of_done, done, reference=f"< {wanted}", goal=GOAL, holds=midway)
         outage = Outage()
         fault(outage, meanwhile)
         self._measure(name, job, outage, soon)

@@ -1,14 +1,17 @@
 """A product that somebody else starts or that repairs itself is waited for, and is not called ready before it is."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from cluster import supervisor
 from cluster.basics.errors import Unavailable
 from cluster.state.supervised import MODULE, find_supervisor, note_profile, other_profile, pid_path, wait_until_ready
+from cluster.supervisor import RESTARTING
 from tests.fakes.daemon import supervising
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,3 +89,17 @@ def test_a_profile_is_another_only_while_an_instance_runs(tmp_path: Path) -> Non
     with supervising(tmp_path, json.dumps([[60, "ready", ""]])):
         assert other_profile(tmp_path, "dev") == "it runs already, with the profile light"
         assert other_profile(tmp_path, "light") is None
+
+
+def test_down_ends_what_would_begin_a_supervisor_anew_also_before_that_is_there(tmp_path: Path) -> None:
+    """One that was killed is begun anew a moment later: `aos down` in that moment would have ended nothing for long."""
+    begins = "import sys, time; print('ready', flush=True); time.sleep(60)"
+    command = ["env", f"AOS_STATE_DIR={tmp_path}", sys.executable, "-c", begins, RESTARTING, MODULE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as keeper:
+        try:
+            assert keeper.stdout is not None and keeper.stdout.readline()
+            assert supervisor.stop_instance(tmp_path / "another") is False and keeper.poll() is None
+            assert supervisor.stop_instance(tmp_path) is True
+            assert keeper.wait(20) == -signal.SIGTERM
+        finally:
+            keeper.kill()

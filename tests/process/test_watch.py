@@ -358,3 +358,22 @@ def test_a_keeper_that_is_told_to_end_hands_it_on_and_begins_nothing_anew(tmp_pa
             time.sleep(0.02)
         os.kill(int(told.read_text()), signal.SIGKILL)
         assert keeper.wait(20) == 1
+
+
+def test_a_keeper_that_is_told_to_end_while_it_has_no_child_begins_nothing_anew(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, time\nfrom pathlib import Path\n"
+        "from cluster.watch.restarting import restart_when_killed\n"
+        "def work():\n"
+        "    with Path(sys.argv[1]).open('a') as told: told.write(f'{os.getpid()} ')\n"
+        "    print('ready', flush=True)\n"
+        "    while True: time.sleep(0.05)\n"
+        "sys.exit(restart_when_killed(work))\n"
+    )
+    told = tmp_path / "told"
+    with running(program, str(told)) as keeper:
+        os.kill(int(told.read_text()), signal.SIGKILL)
+        assert keeper.stdout is not None and b"begun anew" in keeper.stdout.readline()
+        keeper.terminate()
+        assert keeper.wait(20) == 1
+    assert len(told.read_text().split()) == 1

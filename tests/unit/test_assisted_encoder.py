@@ -36,6 +36,8 @@ class Process:
     def __init__(self) -> None:
         self.begun = self.ended = 0
         self.may_begin, self.is_dead = threading.Event(), False
+        self.is_asked, self.may_answer = threading.Event(), threading.Event()
+        self.may_answer.set()
 
     def start(self) -> None:
         self.begun += 1
@@ -46,6 +48,8 @@ class Process:
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         if self.is_dead:
             raise Unavailable("ended")
+        self.is_asked.set()
+        assert self.may_answer.wait(20)
         return np.full((len(windows), 1), BY_HELPER, dtype=np.float32)
 
     def close(self) -> None:
@@ -130,3 +134,21 @@ def test_a_helper_that_dies_is_missed_by_nobody(caplog: pytest.LogCaptureFixture
     assert "does not start" in caplog.text
     bench.ahead.is_dead = False
     until(lambda: bench.who(LARGE) == BY_HELPER)
+
+
+def test_nothing_ends_beneath_a_long_call_and_nobody_waits_for_it() -> None:
+    bench = Bench(rest=0.2)
+    bench.let_begin()
+    bench.ahead.is_asked.clear()
+    bench.ahead.may_answer.clear()
+    found: list[float] = []
+    thread = threading.Thread(target=lambda: found.append(bench.who()))
+    thread.start()
+    assert bench.ahead.is_asked.wait(20)
+    bench.now += 1000
+    time.sleep(0.2)  # ten looks at whether it rests
+    assert bench.ahead.ended == 0
+    assert bench.who() == BY_NUMPY, "who asks meanwhile is answered without it"
+    bench.ahead.may_answer.set()
+    thread.join(20)
+    assert found == [BY_HELPER] and bench.who() == BY_HELPER

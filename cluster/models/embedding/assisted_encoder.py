@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cluster.basics.errors import Unavailable
-from cluster.basics.priority import ProcessPriority, gives_way, lower_thread_priority
+from cluster.basics.priority import ProcessPriority, end_me_first, gives_way, lower_thread_priority
 from cluster.models.embedding.encoder import SentenceEncoder, WindowEncoder
 from cluster.models.embedding.sentence_tokens import Window
 from cluster.models.embedding.weights import use_cores
@@ -44,11 +44,11 @@ class EncoderHelper:
         """Nothing is begun yet."""
         self._process, self._clock, self._rest = process, clock, rest_seconds
         self._state = threading.Lock()
-        self._is_there = self._is_coming = False
+        self._is_there = self._is_coming = self._is_busy = False
         self._load, self._last = 0.0, clock()
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32] | None:
-        """Their vectors; None where it is not there, or is no longer."""
+        """Their vectors; None where it is not there, is no longer, or computes for somebody else."""
         with self._state:
             now, tokens = self._clock(), sum(map(len, windows))
             self._load = max(0.0, self._load - FORGOTTEN_TOKENS * (now - self._last)) + tokens
@@ -58,6 +58,9 @@ class EncoderHelper:
                     self._is_coming = True
                     threading.Thread(target=self._stay, name="aos-encoder-helper", daemon=True).start()
                 return None
+            if self._is_busy:
+                return None
+            self._is_busy = True
         try:
             return self._process.encode(windows)
         except Unavailable as error:
@@ -65,6 +68,9 @@ class EncoderHelper:
             with self._state:
                 self._is_there, self._load = False, 0.0
             return None
+        finally:
+            with self._state:
+                self._is_busy, self._last = False, self._clock()
 
     def _stay(self) -> None:
         """From its start to its end, in a thread of its own: nobody looks at the clock while there is no helper."""
@@ -83,9 +89,10 @@ class EncoderHelper:
                 self._load = 0.0
 
     def _is_wanted(self) -> bool:
-        """Decided where calls begin, so that none begins with one that ends."""
+        """Decided where calls begin, so that none begins with one that ends; and nothing ends beneath a call."""
         with self._state:
-            self._is_there = self._is_there and self._clock() - self._last < self._rest
+            rests = not self._is_busy and self._clock() - self._last >= self._rest
+            self._is_there = self._is_there and not rests
             return self._is_there
 
 
@@ -117,10 +124,12 @@ class AssistedEncoder:
 def load_torch_encoder(settings: EmbeddingSettings, priority: ProcessPriority) -> SentenceEncoder:
     """In the helper's process: the model by torch, on all cores; what is LOW goes behind others as a thread would here.
 
-    Not as readers do, behind every other session: on a machine that is never idle a batch would take minutes.
+    Not as readers do, behind every other session: on a machine that is never idle a batch would take minutes. Where
+    memory runs out it is the first to go, as it is missed by nobody.
 
     Raises InvalidSettings as `SentenceEncoder`.
     """
+    end_me_first()
     if priority is not ProcessPriority.NORMAL:
         lower_thread_priority()
     use_cores()

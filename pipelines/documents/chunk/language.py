@@ -6,12 +6,9 @@ import mmap
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    pass
 
 AUTO: Final = "auto"
 """A workspace's language where each chunk's own is detected."""
