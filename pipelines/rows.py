@@ -100,7 +100,10 @@ def of_indexed(indexed: IndexedVersion) -> Row:
 
 def to_indexed(row: Row) -> IndexedVersion:
     """The inverse."""
-    chunks = tuple(map(chunk_of_head, loads(row["chunks"]), loads(row["boxes"])))
+    heads = loads(row["chunks"])
+    # Those of a process from before an update stand in the chunks themselves.
+    boxes = loads(row["boxes"]) if row.get("boxes") else [dumps(head["boxes"]) for head in heads]
+    chunks = tuple(chunk_of_head(head, some) for head, some in zip(heads, boxes, strict=True))
     flat, dimension = np.frombuffer(row["vectors"], "<f4"), row["dimension"]
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
     tables = tuple(table_from_json(table) for table in loads(row.get("tables") or "[]"))
