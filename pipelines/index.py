@@ -52,7 +52,8 @@ class _Index:
         """Versions of one workspace."""
         scope = Scope.of_worker(row["tenant"], row["workspace"])
         versions = [VersionId(version) for version in row["versions"]]
-        return [rows.of_indexed(one) for one in self._loop.run(self._indexer.index(scope, versions))]
+        apart = bool(row.get("apart"))  # a worker from before an update does not say it
+        return [rows.of_indexed(one, apart=apart) for one in self._loop.run(self._indexer.index(scope, versions))]
 
 
 def index_versions(
@@ -66,7 +67,7 @@ def index_versions(
 
 def _groups(scope: Scope, versions: Sequence[VersionId]) -> list[rows.Row]:
     return [
-        {**scope.keys, "versions": list(versions[start : start + VERSIONS_A_CALL])}
+        {**scope.keys, "versions": list(versions[start : start + VERSIONS_A_CALL]), "apart": True}
         for start in range(0, len(versions), VERSIONS_A_CALL)
     ]
 

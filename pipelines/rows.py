@@ -19,6 +19,7 @@ from pipelines.documents.store.page_codec import (
     caveats_to_json,
     chunk_head_to_json,
     chunk_of_head,
+    chunk_to_json,
     decode_words,
     encode_boxes,
     encode_words,
@@ -81,13 +82,16 @@ def to_read(row: Row) -> ReadPage:
     return ReadPage(VersionId(row["version"]), page_of_head(loads(row["page"]), decode_words(row["words"])))
 
 
-def of_indexed(indexed: IndexedVersion) -> Row:
-    """Chunks, vectors and tables of one version; vectors as raw little-endian float32."""
-    vectors = indexed.vectors
+def of_indexed(indexed: IndexedVersion, *, apart: bool = True) -> Row:
+    """Chunks, vectors and tables of one version; vectors as raw little-endian float32.
+
+    `apart`: the boxes are not among the chunks; a worker from before an update knows no others.
+    """
+    vectors, to_json = indexed.vectors, chunk_head_to_json if apart else chunk_to_json
     return {
         "version": indexed.version,
-        "chunks": dumps([chunk_head_to_json(chunk) for chunk in indexed.chunks]),
-        "boxes": dumps([encode_boxes(chunk.boxes) for chunk in indexed.chunks]),
+        "chunks": dumps([to_json(chunk) for chunk in indexed.chunks]),
+        "boxes": dumps([encode_boxes(chunk.boxes) for chunk in indexed.chunks]) if apart else "",
         "dimension": -1 if vectors is None else int(vectors.shape[1]),
         "vectors": b"" if vectors is None else np.ascontiguousarray(vectors, "<f4").tobytes(),
         "reads": indexed.reads,
@@ -100,7 +104,10 @@ def of_indexed(indexed: IndexedVersion) -> Row:
 
 def to_indexed(row: Row) -> IndexedVersion:
     """The inverse."""
-    chunks = tuple(map(chunk_of_head, loads(row["chunks"]), loads(row["boxes"])))
+    heads = loads(row["chunks"])
+    # Those of a process from before an update stand in the chunks themselves.
+    boxes = loads(row["boxes"]) if row.get("boxes") else [dumps(head["boxes"]) for head in heads]
+    chunks = tuple(chunk_of_head(head, some) for head, some in zip(heads, boxes, strict=True))
     flat, dimension = np.frombuffer(row["vectors"], "<f4"), row["dimension"]
     vectors = None if dimension < 0 else flat.reshape(len(chunks), dimension)
     tables = tuple(table_from_json(table) for table in loads(row.get("tables") or "[]"))

@@ -102,6 +102,17 @@ async def test_the_only_tenant_that_there_is_has_all_places(ledger: Bench, scope
         await ledger.claim(f"w{n}", JobLane.SMALL)
 
 
+async def test_no_worker_of_long_work_stands_still_for_who_may_come(
+    ledger: Bench, scope: Scope, admin_dsn: str
+) -> None:
+    await new_workspace(admin_dsn)
+    for n in range(3):
+        await ledger.jobs.seen(f"w{n}", JobLane.SLOW, None)
+        await ledger.enqueue(scope, "upload", {"files": []}, JobLane.SLOW)
+    for n in range(3):
+        await ledger.claim(f"w{n}", JobLane.SLOW)
+
+
 async def at_work(ledger: Bench, scope: Scope, count: int) -> list[ClaimedJob]:
     """Jobs of a tenant that are at work, whoever was there first."""
     jobs = await uploads(ledger, scope, count)

@@ -120,12 +120,14 @@ def test_boxes_are_decoded_when_somebody_looks_and_are_as_good_as_a_tuple() -> N
 
 
 def test_chunks_of_a_process_from_before_an_update_come_back() -> None:
-    """It names no chunker, and its chunks have neither metrics nor a parent."""
-    row = rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), VECTORS))
-    del row["chunker"]
+    """It names no chunker, and its chunks have neither metrics nor a parent, but their boxes."""
+    row = rows.of_indexed(IndexedVersion(VersionId("v"), (CHUNK,), VECTORS), apart=False)
+    assert loads(row["chunks"]) == [chunk_to_json(CHUNK)], "as a worker from before an update takes them"
+    del row["chunker"], row["boxes"]
     new = {"metrics", "parent"}
     row["chunks"] = dumps([{key: one[key] for key in one.keys() - new} for one in loads(row["chunks"])])
-    back = rows.to_indexed(row)
+    back = rows.to_indexed(through_arrow(row))
+    assert back.chunks[0].boxes == CHUNK.boxes
     assert (back.chunks, back.chunker) == ((replace(CHUNK, metrics=None, parent=None),), "")
 
 

@@ -1,10 +1,12 @@
 -- Places given back: who has more of a lane's places than its share gives them back at the next page, not at the end of its
--- slice, while another tenant has work there. And where there are several tenants, one place stays free for who has none.
+-- slice, while another tenant has work there. And where there are several tenants, one place of the lanes of uploads and of
+-- listings stays free for who has none.
 -- Held locks: none.
 -- Old code: runs beside it.
 
 -- As 0109 has it, and one thing more: no tenant takes the last of three places or more, also where it is alone in the lane,
--- unless it is the only one that there is. Half of the places fill the cores, so that costs it nothing.
+-- unless it is the only one that there is. Of uploads half of the places fill the cores, so that costs it nothing; a listing
+-- waits for its source, and ends with no slice. In the lanes of long work a worker has one place: nobody leaves that idle.
 create or replace function full_tenants(of_lane text) returns uuid[]
 language sql stable security definer set search_path = public, pg_temp as $$
     with tenants_here as (
@@ -16,7 +18,7 @@ language sql stable security definer set search_path = public, pg_temp as $$
         group by tenant_id
     ), places as (
         select count(*) as count, (count(*) + 1) / 2 as half,
-               count(*) > 2 and exists (select from tenants offset 1) as keeps_one
+               of_lane in ('small', 'sync') and count(*) > 2 and exists (select from tenants offset 1) as keeps_one
         from lane_workers
         where lane = of_lane and seen_at > clock_timestamp() - interval '1 min'
     )

@@ -90,7 +90,7 @@ def _queued_reasons(place: Mapping[str, Any]) -> list[WaitReason | None]:
         kept.append(own)
     ahead, others, running = place["ahead"], place["others"], _running_text(place)
     if place["has_share"]:
-        detail = f"this tenant's jobs have their share of the lane's places while others have work there; {running}"
+        detail = f"this tenant's jobs have their share of the lane's places, what is left is for others; {running}"
         kept.append(WaitReason(Wait.TENANT_SHARE, detail))
     if others:
         detail = (

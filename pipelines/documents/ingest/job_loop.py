@@ -144,7 +144,8 @@ class JobLoop:
                 turn = await self._runner.list_source(job, stopped, ended)
             else:
                 turn = await self._runner.turn(job, recipe, stopped, ended)
-            beyond = self._is_beyond()  # then it has not had all of its slice, and stands where it stood
+            # Then it has not had all of its slice, and stands where it stood; in another lane it has to queue.
+            beyond = self._is_beyond() and not turn.moved
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
                 return
