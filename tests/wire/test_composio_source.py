@@ -22,7 +22,7 @@ from pipelines.documents.sources.source_port import (
 )
 from tests.fakes.cloud_server import DOC
 from tests.fakes.composio_server import ACCOUNT, APPS, INLINE, KEY, ComposioDrive, done, failed, garbage, run_composio
-from tests.wire.test_cloud_listing import bytes_of, ground_of, items_of, pages_of
+from tests.wire.test_cloud_listing import bytes_of, dependencies_of, items_of, pages_of
 
 LONG = b"The toll of the harbour is paid at noon. " * 600
 
@@ -39,7 +39,7 @@ def drive() -> Iterator[ComposioDrive]:
 @asynccontextmanager
 async def opened(drive: ComposioDrive, app: str, key: str = KEY, **more: str) -> AsyncIterator[Source]:
     settings = {"endpoint": f"{drive.url}/api/v3", "app": app, "account": ACCOUNT, **more}
-    source = await SOURCE_KINDS["composio"].open(SourceOpening(settings, {"api_key": key}), ground_of())
+    source = await SOURCE_KINDS["composio"].open(SourceOpening(settings, {"api_key": key}), dependencies_of())
     try:
         yield source
     finally:
@@ -298,7 +298,7 @@ async def test_nothing_leaves_unless_somebody_has_said_where(
 ) -> None:
     base = {"endpoint": f"{drive.url}/api/v3", "app": "box", "account": ACCOUNT}
     with pytest.raises(SourceInvalid, match=told):
-        await SOURCE_KINDS["composio"].open(SourceOpening(base | settings, secret), ground_of())
+        await SOURCE_KINDS["composio"].open(SourceOpening(base | settings, secret), dependencies_of())
     assert drive.calls == []
 
 
