@@ -160,10 +160,8 @@ class IngestionRunner:
         units += await self._index_versions(job.lease, target, building, stopped)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._verdicts.tell(job.lease)
-        # Also where a slice is over: what has nothing left would only wait in the queue for its end to be written. To
-        # close a generation takes longer than that.
-        over = stopped if building else ended
-        if over() or await self._jobs.open_units(job.lease):
+        # Who has nothing left does not queue again to be ended; to close a generation takes longer than a slice's rest.
+        if (stopped if building else ended)() or await self._jobs.open_units(job.lease):
             return BatchResult(units, ended=False)
         if building:
             closed = await self._rebuild.close(job.lease, target, payload)
