@@ -181,21 +181,12 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
 def stop_instance(state_dir: Path) -> bool:
     """Stop the supervisor and everything it started; data stays. Returns whether anything ran."""
     supervisor = supervised.find_supervisor(state_dir)
-    parent = _waiting_parent(state_dir) if supervisor is None else _restarting_parent(supervisor)
+    parent = _waiting_parent(state_dir) if supervisor is None else supervised.restarting_parent(supervisor)
     ran = bool(supervisor or parent or connect.ray_processes(state_dir) or embedded.server_processes(state_dir))
     end_process(parent, signal.SIGTERM, seconds=90)  # it hands the signal on
     end_process(supervisor, signal.SIGTERM, seconds=20)
     _stop_parts(state_dir)  # what a supervisor that was itself killed left running
     return ran
-
-
-def _restarting_parent(supervisor: psutil.Process) -> psutil.Process | None:
-    """The parent that would restart the supervisor, were it killed; None where nobody would."""
-    try:
-        parent = supervisor.parent()
-        return parent if parent is not None and MODULE in parent.cmdline() else None
-    except psutil.Error:
-        return None
 
 
 def _waiting_parent(state_dir: Path) -> psutil.Process | None:
@@ -205,7 +196,7 @@ def _waiting_parent(state_dir: Path) -> psutil.Process | None:
             if RESTARTING not in process.cmdline() or not is_running(process):
                 continue
             if process.environ().get("AOS_STATE_DIR") == str(state_dir):
-                return _restarting_parent(process) or process
+                return supervised.restarting_parent(process) or process
     return None
 
 

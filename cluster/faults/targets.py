@@ -130,10 +130,7 @@ def scannable_folder(settings: Settings, folder: Path | None, generate_in: Path 
 
 def _is_restarted(state_dir: Path) -> bool:
     supervisor = supervised.find_supervisor(state_dir)
-    with suppress(psutil.Error):
-        parent = None if supervisor is None else supervisor.parent()
-        return parent is not None and supervised.MODULE in parent.cmdline()
-    return False
+    return supervisor is not None and supervised.restarting_parent(supervisor) is not None
 
 
 def _title(process: psutil.Process) -> str:

@@ -74,6 +74,14 @@ def find_supervisor(state_dir: Path) -> psutil.Process | None:
     return find_daemon(pid_path(state_dir), "python", MODULE) or find_daemon(pid_path(state_dir), "aos", "up")
 
 
+def restarting_parent(supervisor: psutil.Process) -> psutil.Process | None:
+    """The parent that would restart the supervisor, were it killed; None where nobody would."""
+    with suppress(psutil.Error):
+        parent = supervisor.parent()
+        return parent if parent is not None and MODULE in parent.cmdline() else None
+    return None
+
+
 def recorded_pid(state_dir: Path) -> int | None:
     """The number of its process as it wrote it down; None before that."""
     try:
