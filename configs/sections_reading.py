@@ -65,7 +65,9 @@ class ReadSettings(Section):
 
     `readers`: how many processes read a bulk job's pages at once; `auto` takes the CPUs (each `reader_cpus`) and GPUs
     that are free in the cluster when a batch begins, more while it runs where an autoscaler adds nodes, and on one
-    machine no more than it has cores. A batch has at least `batch_pages`, and as many as keep them busy for minutes.
+    machine no more than it has cores; workers that are at bulk work at the same time share them. A batch has at least
+    `batch_pages`, and as many as keep them busy for minutes. A folder of more than `partition_files` is worked at by
+    all workers that are free: each claims so many files, reads and indexes them under a lease of its own.
 
     `rest_seconds`: the process of a reader that has read nothing for so long ends, with all that it has loaded.
 
@@ -89,6 +91,7 @@ class ReadSettings(Section):
     open_seconds: float = Field(120, gt=0)
     batch_pages: int = Field(200, ge=1)
     small_pages: int = Field(20, ge=1)
+    partition_files: int = Field(2_000, ge=1)
     max_attempts: int = Field(3, ge=1)
     readers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
     reader_cpus: float = Field(0.9, gt=0)

@@ -78,24 +78,25 @@ def read_slices(
     gpus: float = 0,
     given: Mapping[str, Any] | None = None,
     work: type[Callable[[pa.Table], Iterator[pa.Table]]] = _Read,
+    workers: int = 1,
 ) -> Iterator[list[ReadPage]]:
     """Read slices on the cluster by actors of a class; one list a slice, as each is finished.
 
-    Each actor takes so much of the `gpus`.
+    Each actor takes so much of the `gpus`; so many `workers` share the cluster.
     """
     items = [rows.of_slice(piece) for piece in slices]
     slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
     held = settings.idle and settings.floor > 0
     for table in stream_through_actors(
-        items, work, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held
+        items, work, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held, workers=workers
     ):
         yield [rows.to_read(row) for row in table.to_pylist()]
 
 
-def bound_readers(settings: ReadSettings, gpus: float = 0) -> ReaderBounds:
+def bound_readers(settings: ReadSettings, gpus: float = 0, workers: int = 1) -> ReaderBounds:
     """Readers of the next batch: as set, or as the cluster is at this moment, with what its autoscaler may add.
 
-    Each takes so much of the `gpus`.
+    Each takes so much of the `gpus`; so many `workers` share the cluster.
     """
     if settings.readers != "auto":
         return ReaderBounds(settings.readers, settings.readers)
@@ -104,7 +105,7 @@ def bound_readers(settings: ReadSettings, gpus: float = 0) -> ReaderBounds:
     most = most_resources(ray._private.state.state)
     nodes = sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]
     room = ClusterRoom.of_ray(free, there, most, nodes, os.cpu_count())
-    return reader_bounds(room, settings.reader_cpus, gpus)
+    return reader_bounds(room, settings.reader_cpus, gpus, workers)
 
 
 def most_resources(state: object) -> Mapping[str, float]:
@@ -116,13 +117,13 @@ def most_resources(state: object) -> Mapping[str, float]:
     return (ask() if ask else None) or {}
 
 
-def count_readers(settings: ReadSettings, gpus: float = 0) -> int:
+def count_readers(settings: ReadSettings, gpus: float = 0, workers: int = 1) -> int:
     """Readers of the batch that begins now, once those of the one before have given back what they had."""
-    now, known = bound_readers(settings, gpus).now, 0
+    now, known = bound_readers(settings, gpus, workers).now, 0
     deadline = time.monotonic() + RELEASE_SECONDS
     while settings.readers == "auto" and now > known and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
-        now, known = bound_readers(settings, gpus).now, now
+        now, known = bound_readers(settings, gpus, workers).now, now
     return now
 
 
@@ -135,6 +136,7 @@ def stream_through_actors(
     gpus: float = 0,
     given: Mapping[str, Any] | None = None,
     floor: bool = False,
+    workers: int = 1,
 ) -> Iterator[pa.Table]:
     """Send rows one by one through a pool of actors and hand out each result as it comes.
 
@@ -146,6 +148,7 @@ def stream_through_actors(
         gpus: the part of a GPU that each actor reserves; Ray shows it that GPU alone.
         given: rows of the settings for the actors, small; None for actors that take none.
         floor: the work goes on elsewhere after a stall, so that is found out sooner.
+        workers: those at bulk work, which share the cluster.
 
     Raises:
         Stalled, Unavailable: the cluster does nothing, or goes away; the units that are left are done by whoever claims
@@ -153,7 +156,7 @@ def stream_through_actors(
         DiskFull, MemoryShort: so does a node, for want of room.
         BrokenVectors: the embedder gave numbers that are none.
     """
-    bounds = bound_readers(settings, gpus)
+    bounds = bound_readers(settings, gpus, workers)
     begin, most = min(len(items), bounds.now), min(len(items), bounds.most)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False

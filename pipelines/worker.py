@@ -80,6 +80,7 @@ class DatasetStages:
     def __init__(self, settings: ReadSettings, gpus: float = 0, rows: Mapping[str, Any] | None = None) -> None:
         """`rows` are the settings' as this worker has them: actors that begin later have the same, whatever changed."""
         self._settings, self._gpus, self._rows = settings, gpus, rows
+        self._workers = 1
 
     def survey(self, files: Sequence[FileTask]) -> AsyncIterator[list[SurveyResult]]:
         """As in Stages."""
@@ -91,7 +92,7 @@ class DatasetStages:
         """As in Stages."""
         from pipelines import read
 
-        return in_thread(read.read_slices(slices, self._settings, self._gpus, self._rows))
+        return in_thread(read.read_slices(slices, self._settings, self._gpus, self._rows, workers=self._workers))
 
     def index(self, scope: Scope, versions: Sequence[VersionId]) -> AsyncIterator[list[IndexedVersion]]:
         """As in Stages."""
@@ -99,11 +100,12 @@ class DatasetStages:
 
         return in_thread(index.index_versions(scope, versions, self._settings, self._rows))
 
-    def count_readers(self) -> int:
-        """Readers of the batch that begins now."""
+    def count_readers(self, workers: int) -> int:
+        """Readers of the batch that begins now, where so many workers share the cluster; `read` has as many."""
         from pipelines import read
 
-        return read.count_readers(self._settings, self._gpus)
+        self._workers = workers
+        return read.count_readers(self._settings, self._gpus, workers)
 
 
 class BesideStages:

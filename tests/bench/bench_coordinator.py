@@ -93,7 +93,7 @@ async def measure(report: Report, place: Path, documents: int) -> None:
     pid = int((place / "s" / "postgres" / "postmaster.pid").read_text().split()[0])
     async with bench(found.postgres, place) as ledger:
         stages = RecordedStages(ledger, index_row(), psutil.Process(pid))
-        ledger.stages, ledger.beside, ledger.readers = stages, stages, lambda: READERS
+        ledger.stages, ledger.beside, ledger.readers = stages, stages, lambda _: READERS
         ledger.read = ReadSettings(readers=READERS)
         await ledger.scan(scope, place / "documents")
         ended = stages.now()

@@ -99,7 +99,7 @@ class Pool:
         self._settings = ReadSettings(readers=readers, reader_cpus=cpus, idle=False)
         here = ledger.here()
         self.survey, self.index = here.survey, here.index
-        ledger.stages, ledger.read, ledger.readers = self, self._settings, lambda: readers
+        ledger.stages, ledger.read, ledger.readers = self, self._settings, lambda _: readers
         ledger.beside = IndexBeside(self._settings, work=LetterIndex)
 
     def reached(self, pages: int) -> asyncio.Event:

@@ -105,7 +105,7 @@ class Bench:
     vision: VisionStep | None = None
     sync: SourceSync | None = None
     bulk_seconds: float = 30
-    readers: Callable[[], int] | None = None
+    readers: Callable[[int], int] | None = None
     beside: IndexStage | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""A worker of the small lane in a process of its own, to be killed: several loops, a line for each page it reads."""
+"""A worker of one lane in a process of its own, to be killed: several loops, a line for each page it reads."""
 
 import asyncio
 import sys
@@ -17,6 +17,7 @@ from tests.fakes.ledger import bench
 from tests.fakes.reading import FormFeedReader
 
 LOOPS = 4
+PARTITION_FILES = 3
 SHIFTS = WorkerSettings(lease_seconds=1.5, heartbeat_seconds=0.3, poll_seconds=0.05, slice_seconds=0.4)
 
 
@@ -34,13 +35,14 @@ class TellingReader(FormFeedReader):
             yield page
 
 
-async def work(dsn: str, folder: Path) -> None:
+async def work(dsn: str, folder: Path, lane: JobLane) -> None:
     """Until killed."""
     async with bench(dsn, folder) as made:
         made.reader = TellingReader(told_to=folder / "readings")
+        made.read = made.read.model_copy(update={"partition_files": PARTITION_FILES})
         loops = [JobLoop(made.jobs, made.runner(), made.recipe, SHIFTS, f"{time.time_ns()}:{n}") for n in range(LOOPS)]
-        await asyncio.gather(*(one.work(JobLane.SMALL) for one in loops))
+        await asyncio.gather(*(one.work(lane) for one in loops))
 
 
 if __name__ == "__main__":
-    asyncio.run(work(sys.argv[1], Path(sys.argv[2])))
+    asyncio.run(work(sys.argv[1], Path(sys.argv[2]), JobLane(sys.argv[3])))

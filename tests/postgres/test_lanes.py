@@ -61,7 +61,7 @@ def shift(ledger: Bench, owner: str = "w") -> JobLoop:
 
 
 def write(folder: Path, name: str, pages: Sequence[str]) -> None:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text("\f".join(pages))
 
 

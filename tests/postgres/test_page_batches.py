@@ -50,7 +50,7 @@ class OverlapStages:
 
 
 async def test_documents_are_indexed_while_others_are_read(ledger: Bench, scope: Scope, folder: Path) -> None:
-    ledger.stages, ledger.readers = OverlapStages(ledger.here()), lambda: 2
+    ledger.stages, ledger.readers = OverlapStages(ledger.here()), lambda _: 2
     job = await ledger.scan(scope, folder)
     shown = await ledger.desk.show(scope, job)
     assert shown["state"] == "completed"
@@ -88,7 +88,7 @@ async def test_what_many_readers_bring_is_indexed_by_another_process(
 async def test_pages_are_read_on_while_the_embedder_is_away(ledger: Bench, scope: Scope, folder: Path) -> None:
     """What is found by its words meanwhile is embedded later; the job says so after its batch."""
     ledger.embedder = AwayEmbedder()
-    ledger.stages, ledger.readers = OverlapStages(ledger.here()), lambda: 2
+    ledger.stages, ledger.readers = OverlapStages(ledger.here()), lambda _: 2
     await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
     job = await ledger.claim()
     with pytest.raises(Unavailable, match="embedder"):
@@ -108,7 +108,7 @@ async def test_an_index_that_fails_accuses_no_page_that_was_read_meanwhile(
     ledger: Bench, scope: Scope, folder: Path
 ) -> None:
     """Whoever resumes the job has all their attempts."""
-    ledger.stages, ledger.readers = BrokenStages(ledger.here()), lambda: 2
+    ledger.stages, ledger.readers = BrokenStages(ledger.here()), lambda _: 2
     await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
     job = await ledger.claim()
     with pytest.raises(BrokenVectors):
@@ -146,7 +146,7 @@ async def test_an_index_that_gets_nowhere_holds_up_no_turn_that_is_over(
 ) -> None:
     """Neither after a stall, of which the runner learns, nor where the job was cancelled; it costs no attempt."""
     stages = ledger.stages = StarvedStages(ledger.here(), stalls)
-    ledger.readers = lambda: 2
+    ledger.readers = lambda _: 2
     await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
     job, ended = await ledger.claim(), lambda: stages.waits and not stalls
     async with asyncio.timeout(30):
@@ -164,7 +164,7 @@ async def test_a_death_among_many_pages_accuses_those_that_were_in_line(
 ) -> None:
     """Of sixty pages of a batch sixteen are in line for one reader; nothing is lost, and nothing written twice."""
     ledger.read = ledger.read.model_copy(update={"batch_pages": 4})
-    ledger.readers = lambda: 1
+    ledger.readers = lambda _: 1
     await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
     ledger.reader.die_before = lambda name, number: (name, number) == ("b.txt", 6)
     job = await ledger.claim(lease=0.05)
@@ -183,7 +183,7 @@ async def test_a_death_among_many_pages_accuses_those_that_were_in_line(
 
 async def test_whoever_stops_gives_back_what_was_in_line(ledger: Bench, scope: Scope, folder: Path) -> None:
     ledger.read = ledger.read.model_copy(update={"batch_pages": 4})
-    ledger.readers = lambda: 1
+    ledger.readers = lambda _: 1
     await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
     job = await ledger.claim()
     stopped = lambda: sum(ledger.reader.readings.values()) >= 10  # noqa: E731
@@ -198,7 +198,7 @@ async def test_a_batch_is_as_long_as_its_job_is_quick(ledger: Bench, scope: Scop
     times = iter((100.0, 104.0))
     batches = PageBatches(ledger.jobs, ledger.store, ledger.blobs, ledger.read, None, lambda: next(times))
     await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
-    ledger.readers, stages = (lambda: 1), ledger.here()
+    ledger.readers, stages = (lambda _: 1), ledger.here()
     job = await ledger.claim()
     await ledger.runner().turn(job, await ledger.recipe(), lambda: bool(ledger.reader.told))  # surveyed, nothing read
 

@@ -56,3 +56,14 @@ def test_the_setting_takes_a_number_or_auto() -> None:
     for wrong in ("0", "many"):
         with pytest.raises(ValueError, match="readers"):
             ReadSettings.model_validate({"readers": wrong})
+
+
+def test_workers_that_read_at_once_share_the_cluster_evenly() -> None:
+    assert reader_bounds(room(3, 20), 0.9, workers=2).now < reader_bounds(room(3, 20), 0.9).now
+    every = ClusterRoom(cpus=20, gpus=0, all_cpus=41)
+    assert reader_bounds(every, 1.0, workers=2) == ReaderBounds(19, 19), "what is free"
+    assert reader_bounds(every, 1.0, workers=4) == ReaderBounds(10, 10), "its part"
+    assert reader_bounds(every, 1.0, workers=100) == ReaderBounds(1, 1)
+    growing = ClusterRoom(cpus=3, gpus=0, more_cpus=38, all_cpus=41)
+    assert reader_bounds(growing, 1.0, workers=2) == ReaderBounds(2, 20)
+    assert reader_bounds(room(1, 8), 0.9, workers=2) == ReaderBounds(1, 1), "a machine of two cores"

@@ -8,7 +8,8 @@ from cluster.basics.ids import scoped_id
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
 from cluster.state.work import wait_reasons
-from cluster.state.work.jobs import JobId, JobState, append_event, read_job_counters
+from cluster.state.work.job_counters import read_job_counters
+from cluster.state.work.jobs import JobId, JobState, append_event
 
 
 class JobQueries(SqlStore, queries="jobs.sql"):

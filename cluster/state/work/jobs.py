@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from json import dumps
-from typing import Any, NewType
+from typing import Any, ClassVar, Final, NewType
 
 from psycopg.types.json import Jsonb
 
@@ -13,7 +13,10 @@ from cluster.basics.errors import Conflict, LeaseLost
 from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row, Transaction
 from cluster.state.work import wait_reasons
-from cluster.state.work.lease import Lease, LeaseLedger
+from cluster.state.work.job_counters import JobCounters, read_job_counters
+from cluster.state.work.lease import Lease, LeaseLedger, worker_scope
+
+PARTITIONS: Final = "partitions"  # in the payload of a job that has some
 
 JobId = NewType("JobId", str)
 
@@ -82,21 +85,40 @@ class UnitOutcome:
     caveats: Sequence[Mapping[str, Any]] = ()
 
 
-class JobLease(Lease):
-    """The right to write for a job."""
+@dataclass(frozen=True, slots=True)
+class JobPartition:
+    """A part of a job that one worker has, whoever has the others; `fence` is a fencing token of its own."""
 
-    __slots__ = ()
-    noun = "job"
+    number: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobLease(Lease):
+    """The right to write for a job, or for one partition of it."""
+
+    noun: ClassVar[str] = "job"
+    partition: JobPartition | None = None
 
     @property
     def job(self) -> JobId:
         """The job's id."""
         return JobId(self.id)
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """As in Lease; the units of a job that has no partitions are in number 0."""
+        part = self.partition or JobPartition(0, 0)
+        return {**super(JobLease, self).values, "partition": part.number, "token": part.fence}
+
+    def query(self, name: str) -> str:
+        """As in Lease."""
+        return name if self.partition is None else f"{name}_partition"
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A claimed job."""
+    """A claimed job, or a partition of one."""
 
     lease: JobLease
     kind: str
@@ -104,6 +126,7 @@ class ClaimedJob:
     planned: bool
     payload: Mapping[str, Any]
     created_by: str | None
+    cancelling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,37 +137,10 @@ class EnqueuedJob:
     fresh: bool
 
 
-@dataclass(frozen=True, slots=True)
-class JobCounters:
-    """The counters of a job by stage.
-
-    Attributes:
-        progress: expected, done, failed and unchanged units.
-        ended: of those that are done or unchanged, how many came to something degraded, partial or failed.
-    """
-
-    progress: dict[str, dict[str, int]]
-    ended: dict[str, dict[str, int]]
-
-    @property
-    def open_units(self) -> int:
-        """The number of units that are neither done, failed nor unchanged."""
-        return sum(c["expected"] - c["done"] - c["failed"] - c["unchanged"] for c in self.progress.values())
-
-
 async def append_event(tx: Transaction, query: str, job: str, kind: str, payload: Mapping[str, Any]) -> int:
     """Append to the job's stream and return the event's gapless number."""
     row = await tx.one(query, stream=f"job:{job}", type=kind, payload=Jsonb(payload))
     return 0 if row is None else int(row["seq"])
-
-
-async def read_job_counters(tx: Transaction, query: str, scope: Scope, job: str) -> JobCounters:
-    """All counters of a job."""
-    rows = await tx.all(query, job=job, workspace=scope.workspace)
-    return JobCounters(
-        {r["stage"]: {k: int(r[k]) for k in ("expected", "done", "failed", "unchanged")} for r in rows},
-        {r["stage"]: {k: int(r[f"ended_{k}"]) for k in ("degraded", "partial", "failed")} for r in rows},
-    )
 
 
 def _hash_request(kind: str, request: Mapping[str, Any]) -> str:
@@ -200,18 +196,33 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         return None if row is None else _same_request(row, _hash_request(kind, request))
 
     async def claim(self, owner: str, lane: JobLane, lease_seconds: float) -> ClaimedJob | None:
-        """Take the next job of the lane, or one whose lease has run out; None where nothing waits."""
-        for lease in await self._claim_leases(owner=owner, lane=lane, lease=lease_seconds):
-            return await self._load(lease)
-        return None
+        """Take the next job of the lane, or one whose lease has run out; None where nothing waits.
 
-    async def expect(self, tx: Transaction, lease: JobLease, stage: str, units: Sequence[WorkUnit]) -> int:
-        """Write units that are to be done and return how many of them are new."""
+        In bulk also a partition: of the job that is next, or of one that others work at.
+        """
+        leases = await self._claim_leases(owner=owner, lane=lane, lease=lease_seconds)
+        job = await self._load(leases[0]) if leases else None
+        if lane is not JobLane.BULK or (job is not None and (job.cancelling or PARTITIONS not in job.payload)):
+            return job
+        of_job = None if job is None else job.lease.job
+        async with self._db.transaction() as tx:
+            row = await tx.one(self._sql["claim_partition"], owner=owner, lane=lane, lease=lease_seconds, job=of_job)
+        if row is not None:
+            part = JobPartition(row["partition"], row["token"])
+            return await self._load(JobLease(str(row["id"]), worker_scope(row), row["fence"], part))
+        # Where others have what is left of it, they keep its lease, too. With nothing left it is only to be ended.
+        return None if job is None or await self.open_units(job.lease) else job
+
+    async def expect(
+        self, tx: Transaction, lease: JobLease, stage: str, units: Sequence[WorkUnit], partition: int | None = None
+    ) -> int:
+        """Write units that are to be done, of the lease's partition or another, and return how many are new."""
         if not units:
             return 0
+        values = lease.values if partition is None else {**lease.values, "partition": partition}
         added = await tx.run(
             self._sql["expect"],
-            **lease.values,
+            **values,
             stage=stage,
             keys=[u.key for u in units],
             subjects=[u.subject for u in units],
@@ -222,7 +233,12 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         return added
 
     async def planned(self, tx: Transaction, lease: JobLease, found: Mapping[str, Any]) -> None:
-        """The plan is complete: a resume does not make it again, and finds what it found in the payload."""
+        """The plan is complete: a resume does not make it again, and finds what it found in the payload.
+
+        `PARTITIONS` among that: from now on so many partitions of it are claimed, and not the job itself.
+        """
+        if PARTITIONS in found:
+            await tx.run(self._sql["plan_partitions"], **lease.values, count=found[PARTITIONS])
         await tx.run(self._sql["planned"], **lease.values, found=Jsonb(found))
 
     async def pending(self, lease: JobLease, stage: str, limit: int, *, after: str | None = None) -> list[WorkUnit]:
@@ -306,7 +322,8 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         if row is None:
             raise LeaseLost(f"job {lease.job} is gone")
         creator = None if row["created_by"] is None else str(row["created_by"])
-        return ClaimedJob(lease, row["kind"], JobLane(row["lane"]), row["phase"] == "run", row["payload"], creator)
+        planned, lane = row["phase"] == "run", JobLane(row["lane"])
+        return ClaimedJob(lease, row["kind"], lane, planned, row["payload"], creator, row["cancel_requested"])
 
     async def release(
         self,
@@ -322,19 +339,37 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
 
         It goes `behind` those that wait already, or has its place by age `kept`; where it is `untouched`, what was
         begun may have cost no attempt. Its readers hear of each other thing that it is `waiting` for, as `wait_reasons`
-        writes it. Nobody takes it for so many seconds of `rest`.
+        writes it. Nobody takes it for so many seconds of `rest`. Of a job with partitions only this one is given back,
+        unless it is the last that somebody had.
         """
-        query = self._sql["release_untouched" if untouched else "release"]
         async with self._db.transaction(lease.scope) as tx:
+            if await tx.one(self._sql[lease.query("hold")], **lease.values) is None:
+                return
+            if untouched:
+                await tx.run(self._sql["refund_begun"], **lease.values)
+            if lease.partition is not None:
+                await tx.run(self._sql["release_partition"], **lease.values)
+                await tx.one(self._sql["hold"], **lease.values)  # two that give back theirs at once: one is the last
             before = await tx.one(self._sql["waiting"], **lease.values)
-            released = await tx.run(query, **lease.values, behind=behind, waiting=waiting, rest=rest, kept=kept)
-            told = wait_reasons.parse_reason(waiting)
-            if released and waiting and before and told != wait_reasons.parse_reason(before["waiting"]):
-                await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": told[0], "why": told[1]})
+            told = {"behind": behind, "waiting": waiting, "rest": rest, "kept": kept}
+            released = await tx.run(self._sql["release"], **lease.values, **told)
+            reason, why = wait_reasons.parse_reason(waiting)
+            if released and waiting and before and (reason, why) != wait_reasons.parse_reason(before["waiting"]):
+                await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": reason, "why": why})
 
     async def wake(self, tx: Transaction, scope: Scope, job: JobId) -> None:
         """A job that rests is taken at once: somebody asks for it."""
         await tx.run(self._sql["wake"], job=job, workspace=scope.workspace)
+
+    async def is_partition_open(self, lease: JobLease) -> bool:
+        """Whether anything is left to do in the lease's partition."""
+        async with self._db.transaction(lease.scope) as tx:
+            return bool((await tx.only(self._sql["is_partition_open"], **lease.values))["open"])
+
+    async def count_at_work(self, lane: JobLane) -> int:
+        """How many workers are at work in a lane now, whoever they work for."""
+        async with self._db.transaction() as tx:
+            return int((await tx.only(self._sql["at_work"], lane=lane))["workers"])
 
     async def seen(self, owner: str, lane: JobLane, waits_for: str | None) -> None:
         """A worker takes jobs of this lane, or is kept from it by something."""

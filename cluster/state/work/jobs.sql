@@ -16,6 +16,10 @@ select id, request_hash, false as fresh from jobs where workspace_id = %(workspa
 -- claim_next: Take the next job of a lane, by round robin over tenants, then workspaces, with a new fencing token.
 select id, tenant_id, workspace_id, fence from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s));
 
+-- claim_partition: Take a partition of a job, or of any in the lane that others work at, with a new token of its own.
+select id, tenant_id, workspace_id, fence, partition, token
+from claim_partition(%(lane)s, %(owner)s, make_interval(secs => %(lease)s), %(job)s);
+
 -- load: What a worker needs to know of the job it has claimed.
 select id, kind, lane, phase, payload, created_by, cancel_requested from jobs
 where id = %(job)s and workspace_id = %(workspace)s;
@@ -25,10 +29,46 @@ update jobs set lease_until = clock_timestamp() + make_interval(secs => %(lease)
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
 returning cancel_requested;
 
+-- heartbeat_partition: Extend the partition's lease, and with it the job's; no row where either is another's now.
+with kept as (
+    update job_partitions set lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
+    where job_id = %(job)s and workspace_id = %(workspace)s and number = %(partition)s and fence = %(token)s
+      and owner is not null
+    returning job_id
+)
+update jobs j set lease_until = greatest(j.lease_until, clock_timestamp() + make_interval(secs => %(lease)s)) from kept
+where j.id = kept.job_id and j.workspace_id = %(workspace)s and j.state = 'running'
+returning j.cancel_requested;
+
 -- hold: Lock the job row for this transaction if the fencing token still holds.
 select id from jobs
 where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
 for update;
+
+-- hold_partition: Lock the partition's row alone, if its token still holds: those of other partitions write beside this.
+select p.job_id as id from job_partitions p join jobs j on j.id = p.job_id and j.workspace_id = p.workspace_id
+where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.number = %(partition)s and p.fence = %(token)s
+  and p.owner is not null and j.state in ('queued', 'running')
+for update of p;
+
+-- plan_partitions: So many partitions, each to be claimed by whoever is free.
+insert into job_partitions (job_id, number, tenant_id, workspace_id)
+select %(job)s, n, %(tenant)s, %(workspace)s from generate_series(0, %(count)s - 1) n on conflict do nothing;
+
+-- release_partition: Nobody works at it; what is left of it is anybody's.
+update job_partitions set owner = null, lease_until = null
+where job_id = %(job)s and workspace_id = %(workspace)s and number = %(partition)s and fence = %(token)s;
+
+-- is_partition_open: Whether anything is left to do in the partition.
+select exists (select from units where job_id = %(job)s and workspace_id = %(workspace)s and partition = %(partition)s
+               and status = 'pending') as open;
+
+-- at_work: How many workers are at work in a lane now.
+select lane_workers_at_work(%(lane)s) as workers;
+
+-- partitions: How many partitions a job has, and at how many of them somebody works.
+select count(*) as total, count(*) filter (where owner is not null and lease_until >= clock_timestamp()) as at_work
+from job_partitions where job_id = %(job)s and workspace_id = %(workspace)s;
 
 -- planned: All units are written; from now on only they decide what is left.
 update jobs set phase = 'run', payload = payload || %(found)s where id = %(job)s and workspace_id = %(workspace)s;
@@ -36,20 +76,19 @@ update jobs set phase = 'run', payload = payload || %(found)s where id = %(job)s
 -- move: Wait in another lane.
 update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspace)s;
 
--- release: Let another tenant have its turn, or wait for what is missing; the units keep what is done.
+-- release: Let another tenant have its turn, or wait for what is missing; the units keep what is done. Not while others work
+-- at partitions of it: the last of them does this.
 update jobs set state = 'queued', owner = null, lease_until = null, waiting = %(waiting)s,
     yielded_at = case when %(behind)s then clock_timestamp() when %(kept)s then created_at end,
     resume_at = clock_timestamp() + make_interval(secs => %(rest)s)
-where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
+where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
+  and not exists (select from job_partitions p where p.job_id = jobs.id and p.owner is not null
+                  and p.lease_until >= clock_timestamp());
 
--- release_untouched: As release, by a worker that is told to go: what it had in hand has not ended it.
-with released as (
-    update jobs set state = 'queued', owner = null, lease_until = null
-    where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
-    returning id
-)
-update units u set attempts = greatest(u.attempts - 1, 0) from released r
-where u.job_id = r.id and u.workspace_id = %(workspace)s and u.status = 'pending';
+-- refund_begun: What a worker that is told to go had in hand has not ended it.
+update units set attempts = attempts - 1
+where job_id = %(job)s and workspace_id = %(workspace)s and partition = %(partition)s and status = 'pending'
+  and attempts > 0;
 
 -- wake: A job that rests is taken at once.
 update jobs set resume_at = null where id = %(job)s and workspace_id = %(workspace)s and state = 'queued';
@@ -104,8 +143,8 @@ select record_turn(%(tenant)s, %(workspace)s, %(lane)s, %(units)s);
 select workspaces_wait(%(lane)s, %(workspace)s) as waits;
 
 -- expect: Write one unit that is to be done; a second time changes nothing.
-insert into units (job_id, stage, key, subject, tenant_id, workspace_id, fingerprint, payload)
-select %(job)s, %(stage)s, u.key, u.subject, %(tenant)s, %(workspace)s, u.fingerprint, u.payload
+insert into units (job_id, partition, stage, key, subject, tenant_id, workspace_id, fingerprint, payload)
+select %(job)s, %(partition)s, %(stage)s, u.key, u.subject, %(tenant)s, %(workspace)s, u.fingerprint, u.payload
 from unnest(%(keys)s::text[], %(subjects)s::text[], %(fingerprints)s::text[], %(payloads)s::jsonb[])
     as u(key, subject, fingerprint, payload)
 on conflict do nothing;
@@ -117,12 +156,14 @@ on conflict (job_id, stage) do update set expected = job_progress.expected + exc
 
 -- pending: The next units of a stage that are to be done, in the order they were planned.
 select key, subject, fingerprint, payload, attempts from units
-where job_id = %(job)s and workspace_id = %(workspace)s and stage = %(stage)s and status = 'pending'
+where job_id = %(job)s and workspace_id = %(workspace)s and partition = %(partition)s and stage = %(stage)s
+  and status = 'pending'
 order by position limit %(limit)s;
 
 -- pending_ready: The next units of a stage whose subject has nothing left to do in the stage before.
 select u.key, u.subject, u.fingerprint, u.payload, u.attempts from units u
-where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.stage = %(stage)s and u.status = 'pending'
+where u.job_id = %(job)s and u.workspace_id = %(workspace)s and u.partition = %(partition)s and u.stage = %(stage)s
+  and u.status = 'pending'
   and not exists (select 1 from units b where b.job_id = u.job_id and b.subject = u.subject
                   and b.stage = %(before)s and b.status = 'pending')
 order by u.position limit %(limit)s;

@@ -1,5 +1,6 @@
 """Backpressure on bulk work: full memory, other work that leaves no CPU to it, and the number of readers that fit."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -67,13 +68,15 @@ def reader_count(
 
 @dataclass(frozen=True, slots=True)
 class ClusterRoom:
-    """Logical CPUs and GPUs that nobody has reserved, and those that an autoscaler may add."""
+    """Logical CPUs and GPUs that nobody has reserved, those that an autoscaler may add, and all that there are then."""
 
     cpus: float
     gpus: float
     more_cpus: float = 0.0
     more_gpus: float = 0.0
     cores: int | None = None  # of the machine where the cluster is that one alone
+    all_cpus: float = math.inf
+    all_gpus: float = math.inf
 
     @classmethod
     def of_ray(
@@ -88,7 +91,16 @@ class ClusterRoom:
         more = {name: max(0.0, most.get(name, 0.0) - there.get(name, 0.0)) for name in ("CPU", "GPU")}
         # A cluster of this machine alone has more logical CPUs than cores, one that was joined has what it says.
         alone = nodes == 1 and not any(more.values())
-        return cls(free.get("CPU", 0.0), free.get("GPU", 0.0), more["CPU"], more["GPU"], cores if alone else None)
+        every = {name: there.get(name, 0.0) + more[name] for name in ("CPU", "GPU")}
+        return cls(
+            free.get("CPU", 0.0),
+            free.get("GPU", 0.0),
+            more["CPU"],
+            more["GPU"],
+            cores if alone else None,
+            every["CPU"],
+            every["GPU"],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +111,17 @@ class ReaderBounds:
     most: int
 
 
-def reader_bounds(room: ClusterRoom, cpus_each: float, gpus_each: float = 0.0) -> ReaderBounds:
-    """Readers that fit now, and that fit once an autoscaler has added all that it may."""
+def reader_bounds(room: ClusterRoom, cpus_each: float, gpus_each: float = 0.0, workers: int = 1) -> ReaderBounds:
+    """Readers that fit now, and that fit once an autoscaler has added all that it may.
+
+    Of several workers at bulk work each takes no more than its part of all CPUs and GPUs: whoever comes second would
+    find nothing free until the batch of the first has ended.
+    """
     now = reader_count(room.cpus, room.gpus, cpus_each, gpus_each, cores=room.cores)
     cpus, gpus = room.cpus + room.more_cpus, room.gpus + room.more_gpus
     most = reader_count(cpus, gpus, cpus_each, gpus_each, cores=room.cores)
+    if workers > 1:
+        every = reader_count(room.all_cpus, room.all_gpus, cpus_each, gpus_each, cores=room.cores)
+        part = max(1, every // workers)
+        now, most = min(now, part), min(most, part)
     return ReaderBounds(min(now, MOST_READERS), min(most, MOST_READERS))

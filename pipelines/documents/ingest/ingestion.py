@@ -4,48 +4,31 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from cluster.basics.crowd import CrowdWatch
-from cluster.basics.errors import Invalid, Stalled, Transient, Unavailable
-from cluster.state.work.jobs import (
-    ClaimedJob,
-    JobLane,
-    JobLease,
-    JobLedger,
-    JobState,
-    UnitOutcome,
-    UnitStatus,
-    WorkUnit,
-)
+from cluster.basics.errors import Invalid, Stalled, Transient
+from cluster.state.work.jobs import PARTITIONS, ClaimedJob, JobLane, JobLease, JobLedger, JobState
 from configs.sections import ChunkSettings, ReadSettings
 from pipelines.documents.chunk.split import chunker_fingerprint
-from pipelines.documents.document import Failure, FailureReason, VersionId
+from pipelines.documents.document import Failure, FailureReason
 from pipelines.documents.graph.graph_stage import GraphStage
-from pipelines.documents.index.generations import (
-    BrokenVectors,
-    IndexedVersion,
-    IndexGenerations,
-    IndexRecipe,
-    WriteTarget,
-)
+from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
 from pipelines.documents.index.rebuild import IndexRebuild
-from pipelines.documents.ingest.arrivals import ArrivalIntake, readings_by_base
-from pipelines.documents.ingest.attempts import count_attempts
+from pipelines.documents.ingest.arrivals import ArrivalIntake
 from pipelines.documents.ingest.job_cost import JobCosts, TooSlow, refuse_slow
-from pipelines.documents.ingest.job_plan import INDEX, READ, SURVEY, JobPlanner
-from pipelines.documents.ingest.outcome import JobReporter, index_settled
+from pipelines.documents.ingest.job_plan import INDEX, SURVEY, JobPlanner
+from pipelines.documents.ingest.outcome import JobReporter
 from pipelines.documents.ingest.page_batches import BATCH_SECONDS, BATCH_SECONDS_HERE, PageBatches
 from pipelines.documents.ingest.stages import BatchResult, IndexStage, JobStages, VersionIndexing, unless_over
-from pipelines.documents.ingest.suspects import most_deaths, suspects_apart
 from pipelines.documents.ingest.sync_turn import SyncTurn
+from pipelines.documents.ingest.version_batches import VERSIONS_A_TURN, VersionBatches
 from pipelines.documents.ingest.vision_step import VisionStep
 from pipelines.documents.store.blobs import BlobStore
 from pipelines.documents.store.document_writes import DocumentStore, FileArrival
-from pipelines.documents.store.page_codec import failure_to_json
 from pipelines.documents.store.reading_options import ReextractionRequest
 from pipelines.documents.sync.source_sync import SourceSync
 
@@ -53,12 +36,14 @@ log = logging.getLogger(__name__)
 
 FILES_A_TURN = 512
 FILES_HERE = 256  # opening a file costs milliseconds, a Dataset's actors seconds
-VERSIONS_A_TURN = 64
 VERSIONS_HERE = 8  # beside readers: who stops does not wait for more of them
 HELD_SECONDS = 1800.0  # after a stall; then the cluster is tried again
 READERS_INDEXED_HERE = 8  # more bring pages so quickly that cutting them would hold up what writes them
 TELL_SECONDS = 5.0  # between two events of progress
 INDEX_SECONDS, INDEX_PAUSE = 1.0, 10.0  # between two looks for documents that are read; times what a look costs
+
+
+IndexBatch = Callable[[Callable[[int], VersionIndexing], int], Coroutine[Any, Any, int]]
 
 
 class IngestionRunner:
@@ -84,7 +69,7 @@ class IngestionRunner:
         held: JobStages | None = None,
         crowd: CrowdWatch | None = None,
         costs: JobCosts | None = None,
-        readers: Callable[[], int] | None = None,
+        readers: Callable[[int], int] | None = None,
         beside: IndexStage | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -101,17 +86,18 @@ class IngestionRunner:
             held: does bulk work in this process, held to a share of a core, where the cluster would get nothing done.
             crowd: whether this machine leaves bulk work too little; without it only a stall shows that.
             costs: what is left of a job; without it none moves to the bulk lane.
-            readers: how many processes read a bulk job's pages now; without it batches are small, each page written
-                as it comes. May block.
+            readers: how many processes read a bulk job's pages now, where so many workers are at work; without it
+                batches are small, each page written as it comes. May block.
             beside: indexes while more of them read than this process can index the pages of; without it that is here.
         """
         self._here, self._bulk = here, bulk
         self._jobs, self._store, self._generations, self._blobs = jobs, store, generations, blobs
         self._read, self._chunk, self._exact_scope = read, chunk, exact_scope
         self._pages, self._readers = PageBatches(jobs, store, blobs, read, vision, clock), readers
-        self._beside = beside
+        self._versions, self._beside = VersionBatches(jobs, store, generations, read, graph), beside
         self._intake = ArrivalIntake(jobs, store, blobs, read, read_fingerprint)
-        self._rebuild, self._planner, self._graph = rebuild, JobPlanner(jobs, generations, rebuild, graph), graph
+        self._rebuild, self._graph = rebuild, graph
+        self._planner = JobPlanner(jobs, generations, rebuild, graph, partition_files=read.partition_files)
         self._sync = sync
         self._verdicts = JobReporter(jobs, store)
         self._held, self._crowd, self._costs, self._clock = held, crowd, costs, clock
@@ -138,6 +124,8 @@ class IngestionRunner:
         recipe = replace(recipe, chunker=chunker_fingerprint(chunking, recipe.embedder.fingerprint))
         if not job.planned:
             payload |= await self._planner.plan(job, recipe)
+            if PARTITIONS in payload:  # from now on those are claimed
+                return BatchResult(0, ended=False, moved=True)
         building = "generation" in payload
         target = (
             await self._rebuild.target(job.lease, int(payload["generation"]), recipe)
@@ -150,16 +138,18 @@ class IngestionRunner:
             units += await self._survey_files(job, payload, stopped)
             if self._costs and (why := await self._costs.why_bulk(job)):
                 return await self._move(job.lease, JobLane.BULK, why, units)
-            index = partial(self._index_versions, job.lease, target, building, stopped)
+            index = partial(self._versions.run, job.lease, target, building, stopped)
             units += await self._read_and_index(job, index, stopped, ended)
         except Stalled:
             self._held_until = self._clock() + HELD_SECONDS
             raise
         except TooSlow as slow:
             return await self._move(job.lease, JobLane.SLOW, str(slow))
-        units += await self._index_versions(job.lease, target, building, stopped)
+        units += await index(lambda many: self._choose_stages(many).index)
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._verdicts.tell(job.lease)
+        if job.lease.partition is not None:
+            return BatchResult(units, ended=not await self._jobs.is_partition_open(job.lease))
         # Who has nothing left does not queue again to be ended; to close a generation takes longer than a slice's rest.
         if (stopped if building else ended)() or await self._jobs.open_units(job.lease):
             return BatchResult(units, ended=False)
@@ -243,16 +233,13 @@ class IngestionRunner:
             await self._sync.require_source(job)
 
     async def _read_and_index(
-        self,
-        job: ClaimedJob,
-        index: Callable[[VersionIndexing, int], Coroutine[Any, Any, int]],
-        stopped: Callable[[], bool],
-        ended: Callable[[], bool],
+        self, job: ClaimedJob, index: IndexBatch, stopped: Callable[[], bool], ended: Callable[[], bool]
     ) -> int:
         """Read a batch; in bulk, documents that are complete are indexed meanwhile."""
         most, readers = self._read.batch_pages, None
         if self._readers is not None and not (self._stays or self._holds):
-            readers = await asyncio.to_thread(self._readers)
+            workers = await self._jobs.count_at_work(job.lane)
+            readers = await asyncio.to_thread(self._readers, max(1, workers))
             seconds = BATCH_SECONDS if self._crowd is None else BATCH_SECONDS_HERE
             most = self._pages.size(job.lease.job, readers, seconds)
         elif self._holds:
@@ -267,7 +254,7 @@ class IngestionRunner:
         job: ClaimedJob,
         readers: int | None,
         reading: Coroutine[Any, Any, int],
-        index: Callable[[VersionIndexing, int], Coroutine[Any, Any, int]],
+        index: IndexBatch,
         ended: Callable[[], bool],
     ) -> int:
         """Index documents as their last page is written, while others are read; what this returns is of both.
@@ -282,7 +269,7 @@ class IngestionRunner:
             while not (await asyncio.wait({task}, timeout=pause))[0]:
                 began = self._clock()
                 try:
-                    found = await unless_over(index(stage, most), task, ended)
+                    found = await unless_over(index(lambda _: stage, most), task, ended)
                 except Transient as error:
                     log.warning("job %s reads on: %s", job.lease.job, error)
                     break
@@ -297,98 +284,6 @@ class IngestionRunner:
             await asyncio.wait({task})
             if beside is not None:
                 await beside.close()
-
-    async def _index_versions(
-        self,
-        lease: JobLease,
-        target: WriteTarget,
-        building: bool,
-        stopped: Callable[[], bool],
-        stage: VersionIndexing | None = None,
-        most: int = VERSIONS_A_TURN,
-    ) -> int:
-        """Index the next versions that are read, in a stage, or in the one for so many."""
-        pending = await self._jobs.pending(lease, INDEX, most, after=READ)
-        done = await self._give_up_index(lease, [u for u in pending if u.attempts >= most_deaths(self._read)])
-        left, held = await self._hold_back(lease, pending)
-        done, units = done + held, suspects_apart(left, self._read)
-        if not units or stopped():
-            return done
-        async with count_attempts(self._jobs, lease, INDEX, units) as attempts:
-            begun = readings_by_base(units)
-            same = await self._store.revisions.same(lease.scope, lease.job, begun)
-            keys = {VersionId(same.get(unit.key, unit.key)): unit.key for unit in units}
-            without = 0
-            index = stage or self._choose_stages(len(units)).index
-            async for indexed in index(lease.scope, list(keys)):
-                for one in indexed:
-                    done += await self._write_index(lease, one, target, building, keys[one.version], begun)
-                    if one.vectors is None:
-                        without += 1
-                    else:
-                        attempts.untouched.discard(keys[one.version])
-                if stopped():
-                    break
-            if without:  # they are found by their words, and done again with vectors
-                raise Unavailable(f"the embedder stays away; {without} documents of this batch wait for it")
-        return done
-
-    async def _hold_back(self, lease: JobLease, pending: Sequence[WorkUnit]) -> tuple[list[WorkUnit], int]:
-        """End new readings that would take text from readers; what is left, and how many ended."""
-        setbacks = await self._store.revisions.setbacks(lease.scope, lease.job, readings_by_base(pending))
-        if setbacks:
-            settled = [UnitOutcome(k, UnitStatus.FAILED, failure_to_json(why)) for k, why in setbacks.items()]
-            async with self._jobs.writing(lease) as tx:
-                await self._jobs.settle(tx, lease, INDEX, settled)
-        return [unit for unit in pending if unit.key not in setbacks], len(setbacks)
-
-    async def _write_index(
-        self,
-        lease: JobLease,
-        indexed: IndexedVersion,
-        target: WriteTarget,
-        building: bool,
-        key: str,
-        begun: Mapping[str, str],
-    ) -> int:
-        """Write one version and settle its unit.
-
-        Args:
-            key: of the unit; another one is of a new reading that came to the same as the version.
-            begun: the version that each new reading began from.
-        """
-        if indexed.broken:
-            raise BrokenVectors(f"vectors of version {indexed.version}")
-        is_away = indexed.vectors is None
-        if is_away and (building or key in begun):
-            raise Unavailable("the embedder stays away; readers keep the index they have")
-        async with self._jobs.writing(lease) as tx:
-            if not await self._generations.write(tx, lease.scope, indexed, target, building=building):
-                return 0  # its text was read again meanwhile: the unit stays and is done again
-            if is_away:
-                return 0
-            settled = UnitOutcome(key, UnitStatus.DONE)
-            if not building:
-                standing = await self._generations.standing(tx, lease.scope, indexed.version)
-                settled = index_settled(key, standing, same=key != indexed.version)
-                if standing is None and key in begun:
-                    why = await self._store.revisions.drop_overtaken(tx, lease.scope, key, begun[key])
-                    settled = settled if why is None else UnitOutcome(key, UnitStatus.FAILED, failure_to_json(why))
-            if key != indexed.version:
-                await self._store.revisions.drop(tx, lease.scope, key, indexed.version)
-            await self._jobs.settle(tx, lease, INDEX, [settled])
-            if self._graph:
-                await self._graph.expect(tx, lease, indexed.version)
-        return 1
-
-    async def _give_up_index(self, lease: JobLease, units: Sequence[WorkUnit]) -> int:
-        failure = Failure("index", FailureReason.CRASHED, "indexing this document ended its worker every time")
-        if units:
-            async with self._jobs.writing(lease) as tx:
-                settled = [UnitOutcome(u.key, UnitStatus.FAILED, failure_to_json(failure)) for u in units]
-                await self._jobs.settle(tx, lease, INDEX, settled)
-                await self._store.abandon(tx, lease.scope, lease.job, failure, only=[u.key for u in units])
-        return len(units)
 
     async def abandon(self, lease: JobLease, why: str) -> None:
         """Before a job ends early: its unfinished documents say that, instead of being processed for ever."""

@@ -148,6 +148,8 @@ class JobLoop:
             beyond = self._is_beyond() and not turn.moved
             others_wait = await self._jobs.end_turn(job, max(turn.units, round(time.monotonic() - began)))
             if turn.ended:
+                if job.lease.partition is not None:  # the job's end is for whoever claims it after the last of them
+                    await self._jobs.release(job.lease, kept=True)
                 return
             if heartbeat.cancelled:
                 return await self._end_job(job, JobState.CANCELLED, None)
@@ -215,6 +217,9 @@ class JobLoop:
         await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
 
     async def _end_job(self, job: ClaimedJob, state: JobState, error: str | None) -> None:
+        if state is JobState.CANCELLED and job.lease.partition is not None:
+            # Others write still. The last to give its partition back puts the job in the queue; who claims it ends it.
+            return await self._jobs.release(job.lease, kept=True)
         try:
             await self._runner.abandon(job.lease, error or "the job was cancelled")
             await self._jobs.finish(job.lease, state, error)

@@ -1,6 +1,8 @@
 """The plan of a job: which files or versions it is about, written as units before any work starts."""
 
 import asyncio
+import math
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -8,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.errors import Invalid, NotFound
-from cluster.state.work.jobs import ClaimedJob, JobLease, JobLedger, WorkUnit
+from cluster.state.work.jobs import PARTITIONS, ClaimedJob, JobLane, JobLease, JobLedger, WorkUnit
 from pipelines.documents.document import DocumentId
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
@@ -24,9 +26,17 @@ class JobPlanner:
     """Writes the units a job begins with; a plan that was interrupted is made again, and units are written once."""
 
     def __init__(
-        self, jobs: JobLedger, generations: IndexGenerations, rebuild: IndexRebuild, graph: GraphStage | None = None
+        self,
+        jobs: JobLedger,
+        generations: IndexGenerations,
+        rebuild: IndexRebuild,
+        graph: GraphStage | None = None,
+        *,
+        partition_files: int,
     ) -> None:
+        """A folder of more than `partition_files` is cut into partitions of so many."""
         self._jobs, self._generations, self._rebuild, self._graph = jobs, generations, rebuild, graph
+        self._partition_files = partition_files
 
     async def plan(self, job: ClaimedJob, recipe: IndexRecipe) -> Mapping[str, Any]:
         """Write the units and return what is to be added to the job's payload.
@@ -40,7 +50,7 @@ class JobPlanner:
             case "upload" | "process" if "files" in job.payload:
                 await self._expect_units(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
             case "scan":
-                found["passed_over"] = await self._scan_folder(job.lease, Path(job.payload["root"]))
+                found |= await self._scan_folder(job.lease, Path(job.payload["root"]), job.lane)
             case "reindex" if job.payload.get("agent_id") is None:
                 found["generation"], taken_over = await self._rebuild.begin(job.lease, recipe)
                 kept = found["generation"] if taken_over else None
@@ -58,13 +68,20 @@ class JobPlanner:
             await self._jobs.planned(tx, job.lease, found)
         return found
 
-    async def _scan_folder(self, lease: JobLease, root: Path) -> Mapping[str, int]:
-        """Write a unit for each file; what was passed over, by kind."""
+    async def _scan_folder(self, lease: JobLease, root: Path, lane: JobLane) -> Mapping[str, Any]:
+        """Write a unit for each file; what was passed over, by kind, and how many partitions they are in."""
         passed: Counter[str] = Counter()
         files: Iterator[Path] = iter_files(root, passed=passed)
-        while batch := await asyncio.to_thread(lambda: [_file_unit(root, one) for one in islice(files, UNITS_A_WRITE)]):
-            await self._expect_units(lease, SURVEY, batch)
-        return dict(passed)
+        many, most = 0, self._partition_files if lane is JobLane.BULK else sys.maxsize  # others are claimed whole
+        while True:
+            some = min(UNITS_A_WRITE, most - many % most)  # a partition ends with a write
+            batch = await asyncio.to_thread(lambda: [_file_unit(root, one) for one in islice(files, some)])  # noqa: B023
+            if not batch:
+                break
+            await self._expect_units(lease, SURVEY, batch, partition=many // most)
+            many += len(batch)
+        parts = {PARTITIONS: math.ceil(many / most)} if many > most else {}
+        return {"passed_over": dict(passed)} | parts
 
     async def _plan_versions(
         self, lease: JobLease, *, agent: str | None, only_pending: bool, kept: int | None = None
@@ -90,9 +107,11 @@ class JobPlanner:
             async with self._jobs.writing(lease) as tx:
                 await self._graph.expect(tx, lease, version)
 
-    async def _expect_units(self, lease: JobLease, stage: str, units: list[WorkUnit]) -> None:
+    async def _expect_units(
+        self, lease: JobLease, stage: str, units: list[WorkUnit], partition: int | None = None
+    ) -> None:
         async with self._jobs.writing(lease) as tx:
-            await self._jobs.expect(tx, lease, stage, units)
+            await self._jobs.expect(tx, lease, stage, units, partition)
 
 
 def _file_unit(root: Path, path: Path) -> WorkUnit:
