@@ -82,6 +82,9 @@ def job_summary(job: JSON) -> Group:
         table.add_row(f"  {reason}", "", "", str(count), "")
     if passed := printing.passed_over(job):
         table.add_row(f"  {passed}", "", "", "", "")
+    if parts := job.get("partitions"):
+        table.add_row("partitions", str(parts["total"]), str(parts["total"] - parts["open"]), "", "")
+        table.add_row(f"  at work: {parts['at_work']}", "", "", "", "")
     lines = [*_outcome_lines(job), *printing.wait_lines(job), *([str(job["error"])] if job.get("error") else [])]
     return Group(table, Text("\n".join(lines))) if lines else Group(table)
 

@@ -93,12 +93,21 @@ class WaitShape(BaseModel):
     fix: str
 
 
+class JobPartitions(BaseModel):
+    """Partitions of a large job: all, those with work left, and those that a worker has now."""
+
+    total: int
+    open: int
+    at_work: int
+
+
 class JobShape(BaseModel):
     """A job: `pages` are those to be read, `documents` those to be searchable.
 
     `caveats` counts its documents by what they lack or may have wrong; `outcome` says what became of all.
     `passed_over` counts by kind what a scan left alone: hidden files, locks, what systems keep for themselves.
     `waits` says why a job that is queued, or goes slowly, is so: the most important first.
+    `partitions` is null in lists, and of a job that one worker at a time works at.
     """
 
     id: UUID
@@ -117,6 +126,7 @@ class JobShape(BaseModel):
     error: str | None
     passed_over: dict[str, int]
     waits: list[WaitShape]
+    partitions: JobPartitions | None
 
     @classmethod
     def of(cls, row: Row) -> "JobShape":
@@ -134,6 +144,7 @@ class JobShape(BaseModel):
             **{name: row[name] for name in _JOB_COLUMNS},
             passed_over=row["payload"].get("passed_over", {}),
             waits=[copy_fields(WaitShape, one) for one in row["waits"]],
+            partitions=JobPartitions(**row["partitions"]) if row.get("partitions") else None,
         )
 
 

@@ -75,6 +75,7 @@ async def test_workers_that_are_free_share_a_folder_and_each_page_is_read_once(
     await until_ended(ledger, [(scope, job)], *loops)
     row = await shown(ledger, scope, job)
     assert (row["state"], row["payload"][PARTITIONS]) == ("completed", 4)
+    assert row["partitions"] == {"total": 4, "open": 0, "at_work": 0}
     assert set(claims.heard) == {"one", "two"}
     assert sorted([*claims.heard["one"], *claims.heard["two"]]) == [0, 1, 2, 3]
     assert ledger.reader.readings == Counter({("long.txt", n): FILES for n in range(1, PAGES + 1)})
@@ -85,7 +86,7 @@ async def test_a_folder_that_fits_into_one_partition_has_none(ledger: Bench, sco
     job = await scan(ledger, scope, tmp_path / "in", files=EACH)
     assert await ledger.run() == job
     row = await shown(ledger, scope, job)
-    assert row["state"] == "completed" and PARTITIONS not in row["payload"]
+    assert row["state"] == "completed" and PARTITIONS not in row["payload"] and row["partitions"] is None
 
 
 async def test_a_partition_whose_worker_died_is_anothers_and_who_wakes_writes_nothing(
@@ -122,6 +123,7 @@ async def test_the_last_to_give_a_partition_back_puts_the_job_in_the_queue(
     job = await planned(ledger, scope, tmp_path / "in")
     one, two = await ledger.claim("one"), await ledger.claim("two")
     assert await ledger.jobs.count_at_work(JobLane.BULK) == 2
+    assert (await shown(ledger, scope, job))["partitions"] == {"total": 4, "open": 4, "at_work": 2}
     await ledger.jobs.release(one.lease)
     assert (await shown(ledger, scope, job))["state"] == "running"
     assert await ledger.jobs.count_at_work(JobLane.BULK) == 1

@@ -79,7 +79,7 @@ async def test_what_many_readers_bring_is_indexed_by_another_process(
     """How many are, and how many after their batch as any, is a matter of pace."""
     stages = OverlapStages(ledger.here())
     beside = Beside(stages)
-    ledger.stages, ledger.readers, ledger.beside = stages, lambda: readers, beside
+    ledger.stages, ledger.readers, ledger.beside = stages, lambda _: readers, beside
     shown = await ledger.desk.show(scope, await ledger.scan(scope, folder))
     assert shown["state"] == "completed"
     assert (beside.indexed > 0, beside.closed > 0) == (taken, taken)

@@ -9,7 +9,8 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
 from cluster.state.work import wait_reasons
 from cluster.state.work.job_counters import read_job_counters
-from cluster.state.work.jobs import JobId, JobState, append_event
+from cluster.state.work.job_events import append_event
+from cluster.state.work.jobs import JobId, JobState
 
 
 class JobQueries(SqlStore, queries="jobs.sql"):
@@ -21,7 +22,7 @@ class JobQueries(SqlStore, queries="jobs.sql"):
         self._most_pages = most_pages
 
     async def show(self, scope: Scope, job: JobId) -> Row:
-        """The job with its counters, its failures by reason and its documents by kind of caveat.
+        """The job with its counters, partitions, failures by reason and documents by kind of caveat.
 
         Raises NotFound where there is none.
         """
@@ -29,8 +30,10 @@ class JobQueries(SqlStore, queries="jobs.sql"):
             row = await tx.required(f"job {job}", self._sql["show"], **(named := scoped_id(scope, "job", job)))
             failures = await tx.all(self._sql["failures"], **named)
             caveats = await tx.all(self._sql["caveats"], **named)
+            parts = await tx.only(self._sql["partitions"], **named)
             await self._add_counters(tx, scope, row)
             await self._explain(tx, scope, [row])
+        row["partitions"] = parts if parts["total"] else None
         row["caveats"] = {c["kind"]: c["count"] for c in caveats}
         row["failures"] = {f["reason"] or "unknown": f["count"] for f in failures}
         return row

@@ -14,6 +14,7 @@ from cluster.basics.scope import Scope
 from cluster.state.db.postgres import Row, Transaction
 from cluster.state.work import wait_reasons
 from cluster.state.work.job_counters import JobCounters, read_job_counters
+from cluster.state.work.job_events import append_event
 from cluster.state.work.lease import Lease, LeaseLedger, worker_scope
 
 PARTITIONS: Final = "partitions"  # in the payload of a job that has some
@@ -135,12 +136,6 @@ class EnqueuedJob:
 
     job: JobId
     fresh: bool
-
-
-async def append_event(tx: Transaction, query: str, job: str, kind: str, payload: Mapping[str, Any]) -> int:
-    """Append to the job's stream and return the event's gapless number."""
-    row = await tx.one(query, stream=f"job:{job}", type=kind, payload=Jsonb(payload))
-    return 0 if row is None else int(row["seq"])
 
 
 def _hash_request(kind: str, request: Mapping[str, Any]) -> str:

@@ -66,9 +66,12 @@ select exists (select from units where job_id = %(job)s and workspace_id = %(wor
 -- at_work: How many workers are at work in a lane now.
 select lane_workers_at_work(%(lane)s) as workers;
 
--- partitions: How many partitions a job has, and at how many of them somebody works.
-select count(*) as total, count(*) filter (where owner is not null and lease_until >= clock_timestamp()) as at_work
-from job_partitions where job_id = %(job)s and workspace_id = %(workspace)s;
+-- partitions: How many partitions a job has, how many have work left, and at how many somebody works.
+select count(*) as total,
+       count(*) filter (where exists (select from units u where u.job_id = p.job_id and u.partition = p.number
+                                      and u.status = 'pending')) as open,
+       count(*) filter (where owner is not null and lease_until >= clock_timestamp()) as at_work
+from job_partitions p where job_id = %(job)s and workspace_id = %(workspace)s;
 
 -- planned: All units are written; from now on only they decide what is left.
 update jobs set phase = 'run', payload = payload || %(found)s where id = %(job)s and workspace_id = %(workspace)s;

@@ -16,7 +16,7 @@ from configs.sections import ChunkSettings, ReadSettings
 from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.document import Failure, FailureReason
 from pipelines.documents.graph.graph_stage import GraphStage
-from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
+from pipelines.documents.index.generations import IndexGenerations, IndexRecipe, WriteTarget
 from pipelines.documents.index.rebuild import IndexRebuild
 from pipelines.documents.ingest.arrivals import ArrivalIntake
 from pipelines.documents.ingest.job_cost import JobCosts, TooSlow, refuse_slow
@@ -153,19 +153,24 @@ class IngestionRunner:
         # Who has nothing left does not queue again to be ended; to close a generation takes longer than a slice's rest.
         if (stopped if building else ended)() or await self._jobs.open_units(job.lease):
             return BatchResult(units, ended=False)
-        if building:
-            closed = await self._rebuild.close(job.lease, target, payload)
-            if closed.outcome == "refused":
-                await self._jobs.finish(job.lease, JobState.FAILED, closed.why)
-                return BatchResult(units, ended=True)
-            if closed.outcome == "open":
-                return BatchResult(units, ended=False)
-        else:
+        if building and (result := await self._close_rebuild(job, target, payload, units)) is not None:
+            return result
+        if not building:
             if syncs:
                 await syncs.close(job.lease, payload)
             await self._generations.grow(job.lease.scope, target.generation, self._exact_scope)
         await self._finish(job, syncs)
         return BatchResult(units, ended=True)
+
+    async def _close_rebuild(
+        self, job: ClaimedJob, target: WriteTarget, payload: Mapping[str, Any], units: int
+    ) -> BatchResult | None:
+        """Switch readers to the generation that was built; a result where that is refused, or not possible yet."""
+        closed = await self._rebuild.close(job.lease, target, payload)
+        if closed.outcome == "refused":
+            await self._jobs.finish(job.lease, JobState.FAILED, closed.why)
+            return BatchResult(units, ended=True)
+        return BatchResult(units, ended=False) if closed.outcome == "open" else None
 
     async def _move(self, lease: JobLease, lane: JobLane, why: str, units: int = 0) -> BatchResult:
         await self._jobs.move(lease, lane)
