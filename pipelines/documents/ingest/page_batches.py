@@ -19,7 +19,11 @@ from pipelines.documents.store.document_writes import DocumentStore, StoredPage
 from pipelines.documents.store.page_codec import failure_to_json
 from pipelines.documents.store.reading_options import ReadingOptions
 
-SLICE_PAGES = 4  # read again after a kill: at most this many times the number of readers
+# Of a slice, which a reader takes at once: read again after a kill are at most this many times the number of readers.
+# Ray needs as long to hand out one page as sixteen, and several slices for each reader keep all of them busy.
+SLICE_PAGES = 4  # of a job whose pace nobody knows
+SLICE_SECONDS = 4.0
+FEWEST_SLICE_PAGES, MOST_SLICE_PAGES = 2, 16
 PAGES_A_READER = 100  # of a first batch, whose pace nobody knows
 BATCH_SECONDS = 180.0  # readers start for seconds, and stand still at the end of a batch
 BATCH_SECONDS_HERE = 30.0  # on one machine, which may be crowded by the next batch
@@ -42,7 +46,7 @@ class PageBatches:
     ) -> None:
         self._jobs, self._store, self._blobs, self._read, self._vision = jobs, store, blobs, read, vision
         self._clock = clock
-        self._last: tuple[JobId, float] | None = None  # pages a second of the last batch of a job
+        self._last: tuple[JobId, float, int] | None = None  # pages a second of the last batch of a job, and its readers
         self._cut = False  # whether that ended early
 
     def size(self, job: JobId, readers: int, seconds: float) -> int:
@@ -51,6 +55,13 @@ class PageBatches:
         seconds = min(seconds, BATCH_SECONDS_HERE) if self._cut else seconds  # so may this: others wait
         pages = self._last[1] * seconds if self._last and known else PAGES_A_READER * readers
         return max(self._read.batch_pages, min(round(pages), MOST_PAGES))
+
+    def slice_pages(self, job: JobId) -> int:
+        """Pages of a slice: what one reader needs some seconds for, at the pace of the job's last batch."""
+        if self._last is None or self._last[0] != job:
+            return SLICE_PAGES
+        pages = SLICE_SECONDS * self._last[1] / self._last[2]
+        return max(FEWEST_SLICE_PAGES, min(round(pages), MOST_SLICE_PAGES))
 
     async def run(
         self,
@@ -79,9 +90,10 @@ class PageBatches:
             return done
         locations = {str(u.payload["location"]) for u in units.values()}
         paths = {location: self._blobs.reference(Location(location)) for location in locations}
-        slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, SLICE_PAGES)
+        most_a_slice = self.slice_pages(lease.job)
+        slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, most_a_slice)
         in_line = [units[page_id(piece.version, number)] for piece in slices for number in piece.numbers]
-        ahead = max(self._read.batch_pages, MOST_UNDER_WAY * SLICE_PAGES * readers) if readers else None
+        ahead = max(self._read.batch_pages, MOST_UNDER_WAY * most_a_slice * readers) if readers else None
         began = self._clock()
 
         async def seen() -> AsyncGenerator[list[ReadPage]]:
@@ -108,7 +120,7 @@ class PageBatches:
                 await attempts.touch(page.key for page in pages)
         self._cut = stopped()
         if done >= self._read.batch_pages and (seconds := self._clock() - began) > 0:
-            self._last = (lease.job, done / seconds)
+            self._last = (lease.job, done / seconds, readers or 1)
         return done
 
     async def _write(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
