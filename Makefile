@@ -267,7 +267,7 @@ bench-1m: install ## hybrid search at 10,000, 100,000 and a million chunks; take
 bench-10m: install ## growing corpora under filters from all to .001 %, and the curve to ten million chunks; CHUNKS="30000 100000" FOLDER=dir to go on
 	$(RUN) -m tests.bench.bench_10m $(foreach size,$(CHUNKS),--chunks $(size)) $(if $(FOLDER),--folder $(FOLDER))
 
-bench-scale: install ## 1 to 64 readers that sleep, on 1 to 4 nodes of a mini cluster: pages/s against ideal; ten minutes
+bench-scale: install ## 1 to 64 readers that sleep, on 1 to 4 nodes of a mini cluster: pages/s against ideal; twenty minutes
 	$(RUN) -m tests.bench.bench_readers
 
 bench-gpu: install ## embedder, cross-encoder and EasyOCR on a GPU against the same on the CPU

@@ -88,12 +88,12 @@ class Pool:
     """Stages of a job: surveys here, readings by so many actors, indexing as the runner has it.
 
     Attributes:
-        all_at_work: each of them has read a page.
+        all_at_work: each of them has read a page of the second batch, whose slices are cut by the pace of the first.
     """
 
     def __init__(self, ledger: Bench, readers: int, cpus: float) -> None:
         """The ledger's jobs use it from now on."""
-        self._readers, self._seen, self._pages = readers, set[str](), 0
+        self._readers, self._seen, self._pages, self._batches = readers, set[str](), 0, 0
         self.all_at_work = asyncio.Event()
         self._reached: list[tuple[int, asyncio.Event]] = []
         self._settings = ReadSettings(readers=readers, reader_cpus=cpus, idle=False)
@@ -109,10 +109,12 @@ class Pool:
 
     async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
         """As DatasetStages."""
+        self._batches += 1
+        self._seen.clear()
         async for pages in in_thread(read.read_slices(slices, self._settings, work=SleepingRead)):
             self._seen.update(page.page.text.rpartition(" ")[2] for page in pages)
             self._pages += len(pages)
-            if len(self._seen) >= self._readers:
+            if self._batches > 1 and len(self._seen) >= self._readers:
                 self.all_at_work.set()
             for count, event in self._reached:
                 if self._pages >= count:
