@@ -22,6 +22,7 @@ from pipelines import rows
 from pipelines.documents.extract.reader import DocumentReader
 from pipelines.documents.index.generations import BrokenVectors
 from pipelines.documents.ingest.backpressure import ClusterRoom, ReaderBounds, reader_bounds
+from pipelines.documents.ingest.page_batches import SLICE_PAGES
 from pipelines.documents.ingest.slices import PageSlice, ReadPage, read_slice
 from pipelines.documents.ingest.stages import FileTask, SurveyResult, survey_file
 from pipelines.documents.store.choose_store import open_blobs
@@ -85,7 +86,9 @@ def read_slices(
     Each actor takes so much of the `gpus`; so many `workers` share the cluster.
     """
     items = [rows.of_slice(piece) for piece in slices]
-    slowest = max((len(piece.numbers) for piece in slices), default=1) * settings.page_seconds
+    # A slice has more pages than these only where those of the batch before were quick.
+    pages = min(SLICE_PAGES, max((len(piece.numbers) for piece in slices), default=1))
+    slowest = pages * settings.page_seconds
     held = settings.idle and settings.floor > 0
     for table in stream_through_actors(
         items, work, settings, quiet_seconds=2 * slowest, gpus=gpus, given=given, floor=held, workers=workers

@@ -162,7 +162,7 @@ STOCK: Final = MappingProxyType(
             *("generations", "event_streams", "schema_migrations", "index_faults", "keyword_index_made"),
             *("lane_workers", "settings_version", "spend", "tenant_pages", "tenant_turns", "vision_pages"),
             "workspace_turns",
-            *("job_progress", "retention_turns", "audit_cursors", "classification_turns"),
+            *("job_progress", "job_partitions", "retention_turns", "audit_cursors", "classification_turns"),
             "freed_blobs",  # keys of files that nobody has any more
             "provider_logouts",  # what a provider calls sessions and people, for an hour
             *("webhook_deliveries", "event_receipts"),

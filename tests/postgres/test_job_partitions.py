@@ -1,6 +1,7 @@
 """A large folder is worked at by several workers: each has files of its own, under a lease of its own."""
 
 import asyncio
+import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from cluster.basics.errors import LeaseLost
+from cluster.basics.errors import Invalid, LeaseLost
 from cluster.basics.scope import Scope
-from cluster.state.work.jobs import PARTITIONS, ClaimedJob, JobId, JobLane, UnitOutcome, UnitStatus
+from cluster.state.work.job_partitions import PARTITIONS
+from cluster.state.work.jobs import ClaimedJob, JobId, JobLane, UnitOutcome, UnitStatus
 from pipelines.documents.ingest.job_loop import JobLoop
-from pipelines.documents.ingest.job_plan import READ, SURVEY
+from pipelines.documents.ingest.job_plan import READ, SURVEY, JobPlanner
 from tests.fakes.ledger import Bench, new_workspace
 from tests.postgres.test_lanes import SLICES, Sluggish, shown, until_ended, write
 
@@ -122,11 +124,11 @@ async def test_the_last_to_give_a_partition_back_puts_the_job_in_the_queue(
 ) -> None:
     job = await planned(ledger, scope, tmp_path / "in")
     one, two = await ledger.claim("one"), await ledger.claim("two")
-    assert await ledger.jobs.count_at_work(JobLane.BULK) == 2
+    assert await ledger.jobs.partitions.count_at_work(JobLane.BULK) == 2
     assert (await shown(ledger, scope, job))["partitions"] == {"total": 4, "open": 4, "at_work": 2}
     await ledger.jobs.release(one.lease)
     assert (await shown(ledger, scope, job))["state"] == "running"
-    assert await ledger.jobs.count_at_work(JobLane.BULK) == 1
+    assert await ledger.jobs.partitions.count_at_work(JobLane.BULK) == 1
     await ledger.jobs.release(two.lease)
     assert (await shown(ledger, scope, job))["state"] == "queued"
     with pytest.raises(LeaseLost):
@@ -221,6 +223,138 @@ async def test_a_worker_that_is_told_to_go_gives_its_partition_back_without_an_a
     assert again.lease.partition and again.lease.partition.number == 0
     assert {unit.attempts for unit in await ledger.jobs.pending(again.lease, SURVEY, 10)} == {0}
     assert {unit.attempts for unit in await ledger.jobs.pending(two.lease, SURVEY, 10)} == {1}
+
+
+async def test_a_plan_that_is_made_again_leaves_no_file_without_a_partition(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    """Its worker was killed before it had ended, and the folder has fewer files by then."""
+    folder = tmp_path / "in"
+    job = await scan(ledger, scope, folder)
+    first = await ledger.claim(lease=0.1)
+    planner = JobPlanner(ledger.jobs, ledger.generations, ledger.rebuild(), partition_files=EACH)
+    await planner._scan_folder(first.lease, folder, JobLane.BULK)
+    for n in range(1, FILES):  # what is left fits into one partition
+        shutil.rmtree(folder / f"{n}")
+    await asyncio.sleep(0.2)
+    await until_ended(ledger, [(scope, job)], (Claims().loop(ledger, "one"), JobLane.BULK))
+    row = await shown(ledger, scope, job)
+    assert row["partitions"] == {"total": 4, "open": 0, "at_work": 0}
+    assert (row["state"], row["progress"]["survey"]) == (
+        "partial",
+        {"expected": FILES, "done": 1, "failed": FILES - 1, "unchanged": 0},
+    )
+
+
+async def test_an_error_in_one_partition_ends_the_job_with_its_reason_after_the_others_have_stopped(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    ledger.reader = Sluggish()
+    job = await scan(ledger, scope, tmp_path / "in", name="long")
+    claims = Claims()
+    good, bad = claims.loop(ledger, "good"), claims.loop(ledger, "bad")
+
+    async def break_off(*_: object) -> None:
+        if len(claims.heard) == 2:
+            raise Invalid("these vectors are no numbers")
+
+    bad._runner._versions.run = break_off  # type: ignore[assignment]
+    await until_ended(ledger, [(scope, job)], (good, JobLane.BULK), (bad, JobLane.BULK))
+    row = await shown(ledger, scope, job)
+    assert row["state"] == "failed" and "these vectors are no numbers" in row["error"]
+    assert await ledger.rows(scope, "select 1 from documents where status in ('pending', 'processing')") == []
+    async with ledger.database.transaction(scope) as tx:
+        await ledger.desk.resume(tx, scope, job)
+    await until_ended(ledger, [(scope, job)], (claims.loop(ledger, "heir"), JobLane.BULK))
+    assert (await shown(ledger, scope, job))["state"] == "completed"
+    assert await stored_pages(ledger, scope) == [{"pages": FILES * PAGES, "distinct": FILES * PAGES}]
+
+
+async def test_a_partition_that_ends_its_workers_comes_last_and_ends_the_job_at_last(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    job = await planned(ledger, scope, tmp_path / "in")
+    numbers = []
+    for owner in range(3):
+        died = await ledger.claim(f"dies-{owner}", lease=0.01)
+        assert died.lease.partition
+        numbers.append(died.lease.partition.number)
+        await asyncio.sleep(0.05)
+    assert numbers == [0, 0, 1], "others are tried first"
+    await ledger.rows(scope, "update job_partitions set lapses = 8 where number = 0 returning number")
+    assert await ledger.next_job("next") is None, "nobody begins with anything more of it"
+    await ledger.rows(scope, "update jobs set lease_until = now() - interval '1 s' returning id")
+    await until_ended(ledger, [(scope, job)], (Claims().loop(ledger, "last"), JobLane.BULK))
+    row = await shown(ledger, scope, job)
+    assert row["state"] == "failed" and "its worker ended 8 times" in row["error"]
+
+
+async def test_a_turn_that_ends_as_it_should_forgets_deaths_before_it(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    await planned(ledger, scope, tmp_path / "in")
+    held = await ledger.claim()
+    await ledger.rows(scope, "update job_partitions set lapses = 3 where number = 0 returning number")
+    await ledger.jobs.end_turn(held, 1)
+    assert await ledger.rows(scope, "select lapses from job_partitions where number = 0") == [{"lapses": 0}]
+
+
+async def test_who_shares_a_folder_hears_of_another_job_of_its_workspace(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    await planned(ledger, scope, tmp_path / "in")
+    held = await ledger.claim()
+    assert await ledger.jobs.others_wait(held) is False
+    write(tmp_path / "b", "b.txt", ["quick"])
+    await ledger.enqueue(scope, "scan", {"root": str(tmp_path / "b"), "agent_id": None})
+    assert await ledger.jobs.others_wait(held) is True
+
+
+async def test_what_was_taken_for_done_and_is_not_is_found(ledger: Bench, scope: Scope, tmp_path: Path) -> None:
+    job = await planned(ledger, scope, tmp_path / "in")
+    await ledger.rows(scope, "update job_partitions set open = false returning number")
+    await until_ended(ledger, [(scope, job)], (Claims().loop(ledger, "one"), JobLane.BULK))
+    assert (await shown(ledger, scope, job))["state"] == "completed"
+
+
+async def test_a_heartbeat_of_a_job_that_is_in_the_queue_keeps_nothing(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    await planned(ledger, scope, tmp_path / "in")
+    held = await ledger.claim()
+    await ledger.rows(scope, "update jobs set state = 'queued', lease_until = null returning id")
+    with pytest.raises(LeaseLost):
+        await ledger.jobs.heartbeat(held.lease, 3600)
+    (row,) = await ledger.rows(
+        scope, "select lease_until < now() + interval '10 min' as short from job_partitions where number = 0"
+    )
+    assert row["short"]
+
+
+async def test_partitions_are_seen_in_their_workspace_alone_and_code_of_before_gets_none(
+    ledger: Bench, scope: Scope, admin_dsn: str, tmp_path: Path
+) -> None:
+    job = await planned(ledger, scope, tmp_path / "in")
+    other = await new_workspace(admin_dsn)
+    assert len(await ledger.rows(scope, "select number from job_partitions")) == 4
+    assert await ledger.rows(other, "select number from job_partitions") == []
+    before = "select id from claim_job('bulk', 'before', interval '1 min')"
+    assert await ledger.rows(scope, before) == []
+    assert (await shown(ledger, scope, job))["state"] == "queued"
+
+
+async def test_each_claim_of_a_partition_unpacks_into_a_folder_of_its_own(
+    ledger: Bench, scope: Scope, tmp_path: Path
+) -> None:
+    await planned(ledger, scope, tmp_path / "in")
+    zombie = await ledger.claim("zombie", lease=0.05)
+    await asyncio.sleep(0.1)
+    heir = await ledger.claim("heir", lease=0.05)
+    await asyncio.sleep(0.1)
+    for one in (zombie, heir):
+        assert one.lease.partition
+    claims = {zombie.lease.claim, heir.lease.claim, (await ledger.claim("third")).lease.claim}
+    assert len(claims) == 3
 
 
 async def test_pages_of_a_file_are_in_its_partition(ledger: Bench, scope: Scope, tmp_path: Path) -> None:

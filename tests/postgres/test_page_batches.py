@@ -209,8 +209,8 @@ async def test_a_batch_is_as_long_as_its_job_is_quick(ledger: Bench, scope: Scop
     assert batches.size(own, 3, 180) == 300
     assert batches.slice_pages(own) == SLICE_PAGES
     assert await batches.run(job, 20, lambda pages: stages, look, bool, bool, 1) == 20
-    assert batches.size(own, 3, 180) == 20 / 4 * 180
-    assert batches.size(own, 3, 1) == 10
+    assert batches.size(own, 3, 180) == 3 * 20 / 4 * 180
+    assert batches.size(own, 1, 1) == 10
     assert batches.slice_pages(own) == 16, "five pages a second: four seconds of them, and no more than sixteen"
     assert batches.slice_pages(type(own)("another")) == SLICE_PAGES
     assert batches.size(type(own)("another"), 3, 180) == 300

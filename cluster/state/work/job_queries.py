@@ -10,6 +10,7 @@ from cluster.state.db.postgres import Database, Row, SqlStore, Transaction
 from cluster.state.work import wait_reasons
 from cluster.state.work.job_counters import read_job_counters
 from cluster.state.work.job_events import append_event
+from cluster.state.work.job_partitions import JobPartitions
 from cluster.state.work.jobs import JobId, JobState
 
 
@@ -19,7 +20,7 @@ class JobQueries(SqlStore, queries="jobs.sql"):
     def __init__(self, database: Database, most_pages: int | None = None) -> None:
         """`most_pages` is what a tenant may have."""
         super().__init__(database)
-        self._most_pages = most_pages
+        self._most_pages, self._partitions = most_pages, JobPartitions(database)
 
     async def show(self, scope: Scope, job: JobId) -> Row:
         """The job with its counters, partitions, failures by reason and documents by kind of caveat.
@@ -30,10 +31,9 @@ class JobQueries(SqlStore, queries="jobs.sql"):
             row = await tx.required(f"job {job}", self._sql["show"], **(named := scoped_id(scope, "job", job)))
             failures = await tx.all(self._sql["failures"], **named)
             caveats = await tx.all(self._sql["caveats"], **named)
-            parts = await tx.only(self._sql["partitions"], **named)
+            row["partitions"] = await self._partitions.counts(tx, named)
             await self._add_counters(tx, scope, row)
             await self._explain(tx, scope, [row])
-        row["partitions"] = parts if parts["total"] else None
         row["caveats"] = {c["kind"]: c["count"] for c in caveats}
         row["failures"] = {f["reason"] or "unknown": f["count"] for f in failures}
         return row
@@ -162,6 +162,8 @@ class JobQueries(SqlStore, queries="jobs.sql"):
 
     async def _request_change(self, tx: Transaction, scope: Scope, job: JobId, query: str) -> Row:
         named = scoped_id(scope, "job", job)
+        if query == "resume":  # before the job's row, as whoever works at one locks them
+            await self._partitions.begin_again(tx, named)
         if (row := await tx.one(self._sql[query], **named)) is not None:
             await append_event(tx, self._sql["event"], job, query, {})
             return row

@@ -5,19 +5,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from json import dumps
-from typing import Any, ClassVar, Final, NewType
+from typing import Any, ClassVar, NewType
 
 from psycopg.types.json import Jsonb
 
 from cluster.basics.errors import Conflict, LeaseLost
 from cluster.basics.scope import Scope
-from cluster.state.db.postgres import Row, Transaction
+from cluster.state.db.postgres import Database, Row, Transaction
 from cluster.state.work import wait_reasons
 from cluster.state.work.job_counters import JobCounters, read_job_counters
 from cluster.state.work.job_events import append_event
+from cluster.state.work.job_partitions import FAILING, PARTITIONS, JobPartition, JobPartitions
 from cluster.state.work.lease import Lease, LeaseLedger, worker_scope
-
-PARTITIONS: Final = "partitions"  # in the payload of a job that has some
 
 JobId = NewType("JobId", str)
 
@@ -87,14 +86,6 @@ class UnitOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPartition:
-    """A part of a job that one worker has, whoever has the others; `fence` is a fencing token of its own."""
-
-    number: int
-    fence: int
-
-
-@dataclass(frozen=True, slots=True)
 class JobLease(Lease):
     """The right to write for a job, or for one partition of it."""
 
@@ -110,11 +101,17 @@ class JobLease(Lease):
     def values(self) -> dict[str, Any]:
         """As in Lease; the units of a job that has no partitions are in number 0."""
         part = self.partition or JobPartition(0, 0)
-        return {**super(JobLease, self).values, "partition": part.number, "token": part.fence}
+        named = super(JobLease, self).values  # in a dataclass with slots there is no other way to say it
+        return {**named, "partition": part.number, "token": part.fence}
 
-    def query(self, name: str) -> str:
+    def query_name(self, name: str) -> str:
         """As in Lease."""
         return name if self.partition is None else f"{name}_partition"
+
+    @property
+    def claim(self) -> tuple[str | int, ...]:
+        """Names this claim, unlike any other of the job or of a partition of it."""
+        return (self.id, self.fence, *(() if self.partition is None else (self.partition.number, self.partition.fence)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +125,11 @@ class ClaimedJob:
     payload: Mapping[str, Any]
     created_by: str | None
     cancelling: bool = False
+
+    @property
+    def failing(self) -> str | None:
+        """Why it is to be cancelled, where that is an error that somebody has met who works at it."""
+        return self.payload.get(FAILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,11 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
     """Every statement about jobs and units."""
 
     _lease_type = JobLease
+
+    def __init__(self, database: Database) -> None:
+        """Nothing is asked yet."""
+        super().__init__(database)
+        self.partitions = JobPartitions(database)
 
     async def enqueue(
         self,
@@ -199,14 +206,15 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         job = await self._load(leases[0]) if leases else None
         if lane is not JobLane.BULK or (job is not None and (job.cancelling or PARTITIONS not in job.payload)):
             return job
-        of_job = None if job is None else job.lease.job
-        async with self._db.transaction() as tx:
-            row = await tx.one(self._sql["claim_partition"], owner=owner, lane=lane, lease=lease_seconds, job=of_job)
+        row = await self.partitions.claim(owner, lane, lease_seconds, None if job is None else job.lease.job)
         if row is not None:
             part = JobPartition(row["partition"], row["token"])
             return await self._load(JobLease(str(row["id"]), worker_scope(row), row["fence"], part))
-        # Where others have what is left of it, they keep its lease, too. With nothing left it is only to be ended.
-        return None if job is None or await self.open_units(job.lease) else job
+        if job is None or not await self.open_units(job.lease):
+            return job  # with nothing left it is only to be ended
+        # Others have what is left of it, and keep its lease, too.
+        await self.partitions.look_again(job.lease.scope, job.lease.values)
+        return None
 
     async def expect(
         self, tx: Transaction, lease: JobLease, stage: str, units: Sequence[WorkUnit], partition: int | None = None
@@ -227,14 +235,14 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         await tx.run(self._sql["count_expected"], **lease.values, stage=stage, count=added)
         return added
 
-    async def planned(self, tx: Transaction, lease: JobLease, found: Mapping[str, Any]) -> None:
+    async def planned(self, tx: Transaction, lease: JobLease, found: Mapping[str, Any]) -> Mapping[str, Any]:
         """The plan is complete: a resume does not make it again, and finds what it found in the payload.
 
-        `PARTITIONS` among that: from now on so many partitions of it are claimed, and not the job itself.
+        Returns what was found, with `PARTITIONS` where it has some: from now on those are claimed, and not the job.
         """
-        if PARTITIONS in found:
-            await tx.run(self._sql["plan_partitions"], **lease.values, count=found[PARTITIONS])
+        found = {**found, **await self.partitions.plan(tx, lease.values)}
         await tx.run(self._sql["planned"], **lease.values, found=Jsonb(found))
+        return found
 
     async def pending(self, lease: JobLease, stage: str, limit: int, *, after: str | None = None) -> list[WorkUnit]:
         """The next units of a stage; with `after`, only those whose subject is settled in that stage."""
@@ -338,16 +346,15 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         unless it is the last that somebody had.
         """
         async with self._db.transaction(lease.scope) as tx:
-            if await tx.one(self._sql[lease.query("hold")], **lease.values) is None:
+            if await tx.one(self._sql[lease.query_name("hold")], **lease.values) is None:
                 return
             if untouched:
                 await tx.run(self._sql["refund_begun"], **lease.values)
             if lease.partition is not None:
-                await tx.run(self._sql["release_partition"], **lease.values)
-                await tx.one(self._sql["hold"], **lease.values)  # two that give back theirs at once: one is the last
+                await self.partitions.give_back(tx, lease.values)
             before = await tx.one(self._sql["waiting"], **lease.values)
-            told = {"behind": behind, "waiting": waiting, "rest": rest, "kept": kept}
-            released = await tx.run(self._sql["release"], **lease.values, **told)
+            given = {"behind": behind, "waiting": waiting, "rest": rest, "kept": kept}
+            released = await tx.run(self._sql[lease.query_name("release")], **lease.values, **given)
             reason, why = wait_reasons.parse_reason(waiting)
             if released and waiting and before and (reason, why) != wait_reasons.parse_reason(before["waiting"]):
                 await append_event(tx, self._sql["event"], lease.job, "waiting", {"for": reason, "why": why})
@@ -355,16 +362,6 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
     async def wake(self, tx: Transaction, scope: Scope, job: JobId) -> None:
         """A job that rests is taken at once: somebody asks for it."""
         await tx.run(self._sql["wake"], job=job, workspace=scope.workspace)
-
-    async def is_partition_open(self, lease: JobLease) -> bool:
-        """Whether anything is left to do in the lease's partition."""
-        async with self._db.transaction(lease.scope) as tx:
-            return bool((await tx.only(self._sql["is_partition_open"], **lease.values))["open"])
-
-    async def count_at_work(self, lane: JobLane) -> int:
-        """How many workers are at work in a lane now, whoever they work for."""
-        async with self._db.transaction() as tx:
-            return int((await tx.only(self._sql["at_work"], lane=lane))["workers"])
 
     async def seen(self, owner: str, lane: JobLane, waits_for: str | None) -> None:
         """A worker takes jobs of this lane, or is kept from it by something."""
@@ -382,6 +379,7 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
         keys = job.lease.scope.keys
         async with self._db.transaction(job.lease.scope) as tx:
             await tx.run(self._sql["turn_done"], **job.lease.values)
+            await self.partitions.worked(tx, job.lease.values)
             await tx.run(self._sql["turn"], **keys, lane=job.lane, units=units)
             return await self._others_wait(tx, job)
 
@@ -391,6 +389,5 @@ class JobLedger(LeaseLedger[JobLease], queries="jobs.sql"):
             return await self._others_wait(tx, job)
 
     async def _others_wait(self, tx: Transaction, job: ClaimedJob) -> bool:
-        return bool(
-            (await tx.only(self._sql["others_wait"], workspace=job.lease.scope.workspace, lane=job.lane))["waits"]
-        )
+        query = self._sql[job.lease.query_name("others_wait")]
+        return bool((await tx.only(query, **job.lease.values, lane=job.lane))["waits"])

@@ -14,11 +14,8 @@ where workspace_id = %(workspace)s and idempotency_key = %(key)s and not exists 
 select id, request_hash, false as fresh from jobs where workspace_id = %(workspace)s and idempotency_key = %(key)s;
 
 -- claim_next: Take the next job of a lane, by round robin over tenants, then workspaces, with a new fencing token.
-select id, tenant_id, workspace_id, fence from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s));
-
--- claim_partition: Take a partition of a job, or of any in the lane that others work at, with a new token of its own.
-select id, tenant_id, workspace_id, fence, partition, token
-from claim_partition(%(lane)s, %(owner)s, make_interval(secs => %(lease)s), %(job)s);
+select id, tenant_id, workspace_id, fence
+from claim_job(%(lane)s, %(owner)s, make_interval(secs => %(lease)s), true);
 
 -- load: What a worker needs to know of the job it has claimed.
 select id, kind, lane, phase, payload, created_by, cancel_requested from jobs
@@ -33,7 +30,7 @@ returning cancel_requested;
 with kept as (
     update job_partitions set lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
     where job_id = %(job)s and workspace_id = %(workspace)s and number = %(partition)s and fence = %(token)s
-      and owner is not null
+      and owner is not null and exists (select from jobs where id = job_id and state = 'running')
     returning job_id
 )
 update jobs j set lease_until = greatest(j.lease_until, clock_timestamp() + make_interval(secs => %(lease)s)) from kept
@@ -51,40 +48,24 @@ where p.job_id = %(job)s and p.workspace_id = %(workspace)s and p.number = %(par
   and p.owner is not null and j.state in ('queued', 'running')
 for update of p;
 
--- plan_partitions: So many partitions, each to be claimed by whoever is free.
-insert into job_partitions (job_id, number, tenant_id, workspace_id)
-select %(job)s, n, %(tenant)s, %(workspace)s from generate_series(0, %(count)s - 1) n on conflict do nothing;
-
--- release_partition: Nobody works at it; what is left of it is anybody's.
-update job_partitions set owner = null, lease_until = null
-where job_id = %(job)s and workspace_id = %(workspace)s and number = %(partition)s and fence = %(token)s;
-
--- is_partition_open: Whether anything is left to do in the partition.
-select exists (select from units where job_id = %(job)s and workspace_id = %(workspace)s and partition = %(partition)s
-               and status = 'pending') as open;
-
--- at_work: How many workers are at work in a lane now.
-select lane_workers_at_work(%(lane)s) as workers;
-
--- partitions: How many partitions a job has, how many have work left, and at how many somebody works.
-select count(*) as total,
-       count(*) filter (where exists (select from units u where u.job_id = p.job_id and u.partition = p.number
-                                      and u.status = 'pending')) as open,
-       count(*) filter (where owner is not null and lease_until >= clock_timestamp()) as at_work
-from job_partitions p where job_id = %(job)s and workspace_id = %(workspace)s;
-
 -- planned: All units are written; from now on only they decide what is left.
 update jobs set phase = 'run', payload = payload || %(found)s where id = %(job)s and workspace_id = %(workspace)s;
 
 -- move: Wait in another lane.
 update jobs set lane = %(lane)s where id = %(job)s and workspace_id = %(workspace)s;
 
--- release: Let another tenant have its turn, or wait for what is missing; the units keep what is done. Not while others work
--- at partitions of it: the last of them does this.
+-- release: Let another tenant have its turn, or wait for what is missing; the units keep what is done.
 update jobs set state = 'queued', owner = null, lease_until = null, waiting = %(waiting)s,
     yielded_at = case when %(behind)s then clock_timestamp() when %(kept)s then created_at end,
     resume_at = clock_timestamp() + make_interval(secs => %(rest)s)
-where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running'
+where id = %(job)s and workspace_id = %(workspace)s and fence = %(fence)s and state = 'running';
+
+-- release_partition: As release, after one of its partitions was given back, where nobody has another: whoever claimed the
+-- job since has not got it as a whole.
+update jobs set state = 'queued', owner = null, lease_until = null, waiting = %(waiting)s,
+    yielded_at = case when %(behind)s then clock_timestamp() when %(kept)s then created_at end,
+    resume_at = clock_timestamp() + make_interval(secs => %(rest)s)
+where id = %(job)s and workspace_id = %(workspace)s and state = 'running'
   and not exists (select from job_partitions p where p.job_id = jobs.id and p.owner is not null
                   and p.lease_until >= clock_timestamp());
 
@@ -144,6 +125,12 @@ select record_turn(%(tenant)s, %(workspace)s, %(lane)s, %(units)s);
 
 -- others_wait: Whether another workspace's job, of whatever tenant, waits in this lane.
 select workspaces_wait(%(lane)s, %(workspace)s) as waits;
+
+-- others_wait_partition: As others_wait, and whether another job of the workspace waits: those who share a large one do not
+-- keep the lane from it.
+select workspaces_wait(%(lane)s, %(workspace)s) or exists (
+    select from jobs where lane = %(lane)s and workspace_id = %(workspace)s and id <> %(job)s and state = 'queued'
+    and (resume_at is null or resume_at <= clock_timestamp())) as waits;
 
 -- expect: Write one unit that is to be done; a second time changes nothing.
 insert into units (job_id, partition, stage, key, subject, tenant_id, workspace_id, fingerprint, payload)
@@ -269,7 +256,7 @@ update units set attempts = 0 where job_id = %(job)s and workspace_id = %(worksp
 
 -- resume: Put an ended job with units left back in the queue.
 update jobs set state = 'queued', cancel_requested = false, finished_at = null, error = null, lapses = 0,
-    vain_claims = 0, resume_at = null
+    vain_claims = 0, resume_at = null, payload = payload - 'failing'
 where id = %(job)s and workspace_id = %(workspace)s and state in ('cancelled', 'failed', 'partial') returning state;
 
 -- worthwhile: Whether anything is left to do that is not in vain; a job without a plan has all of it before it.

@@ -39,7 +39,7 @@ class Lease:
         named = {**self.scope.keys, "fence": self.fence}
         return {self.noun.rpartition(" ")[2]: self.id} | named
 
-    def query(self, name: str) -> str:
+    def query_name(self, name: str) -> str:
         """Its own variant of one of the queries that every table of leases has."""
         return name
 
@@ -78,7 +78,7 @@ class LeaseLedger(SqlStore, Generic[L]):
         Raises LeaseLost where another owner has it, or nobody is to work on it any more.
         """
         async with self._db.transaction(lease.scope) as tx:
-            row = await tx.one(self._sql[lease.query("heartbeat")], **lease.values, lease=lease_seconds)
+            row = await tx.one(self._sql[lease.query_name("heartbeat")], **lease.values, lease=lease_seconds)
         if row is None:
             raise LeaseLost(str(lease))
         return bool(row["cancel_requested"])
@@ -88,7 +88,7 @@ class LeaseLedger(SqlStore, Generic[L]):
 
         Raises LeaseLost where the fencing token is stale; nothing may be written.
         """
-        row = await tx.one(self._sql[lease.query("hold")], **lease.values)
+        row = await tx.one(self._sql[lease.query_name("hold")], **lease.values)
         if row is None:
             raise LeaseLost(str(lease))
         return row

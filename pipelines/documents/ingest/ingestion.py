@@ -11,7 +11,8 @@ from typing import Any
 
 from cluster.basics.crowd import CrowdWatch
 from cluster.basics.errors import Invalid, Stalled, Transient
-from cluster.state.work.jobs import PARTITIONS, ClaimedJob, JobLane, JobLease, JobLedger, JobState
+from cluster.state.work.job_partitions import PARTITIONS
+from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease, JobLedger, JobState
 from configs.sections import ChunkSettings, ReadSettings
 from pipelines.documents.chunk.split import chunker_fingerprint
 from pipelines.documents.document import Failure, FailureReason
@@ -149,7 +150,8 @@ class IngestionRunner:
         units += await self._graph.run(job, INDEX, stopped) if self._graph else 0
         await self._verdicts.tell(job.lease)
         if job.lease.partition is not None:
-            return BatchResult(units, ended=not await self._jobs.is_partition_open(job.lease))
+            is_open = await self._jobs.partitions.is_open(job.lease.scope, job.lease.values)
+            return BatchResult(units, ended=not is_open)
         # Who has nothing left does not queue again to be ended; to close a generation takes longer than a slice's rest.
         if (stopped if building else ended)() or await self._jobs.open_units(job.lease):
             return BatchResult(units, ended=False)
@@ -243,7 +245,7 @@ class IngestionRunner:
         """Read a batch; in bulk, documents that are complete are indexed meanwhile."""
         most, readers = self._read.batch_pages, None
         if self._readers is not None and not (self._stays or self._holds):
-            workers = await self._jobs.count_at_work(job.lane)
+            workers = await self._jobs.partitions.count_at_work(job.lane)
             readers = await asyncio.to_thread(self._readers, max(1, workers))
             seconds = BATCH_SECONDS if self._crowd is None else BATCH_SECONDS_HERE
             most = self._pages.size(job.lease.job, readers, seconds)

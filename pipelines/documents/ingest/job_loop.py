@@ -27,6 +27,7 @@ REBUILD = "reindex"  # has no end of its own while nothing of it can be done
 WAIT_SECONDS = 1.0  # between two looks whether a restart is over
 SEEN_SECONDS = 15.0  # a worker tells so often that it is there
 FIRST_REST, LONGEST_REST = 5.0, 120.0  # seconds before a source that is away is asked again
+MOST_DOUBLED = 10  # times: a pause is at its longest long before, and a float has an end
 LONGEST_WAIT = 5.0  # seconds after a claim in vain: other jobs of the lane wait as long
 
 
@@ -210,17 +211,23 @@ class JobLoop:
             return
         log.warning("job %s goes back to the queue: %s", job.lease.job, error)
         if isinstance(error, SyncCutOff):  # of this job alone: others of the lane go on meanwhile
-            rest = min(LONGEST_REST, FIRST_REST * 2**claims)
+            rest = min(LONGEST_REST, FIRST_REST * 2 ** min(claims, MOST_DOUBLED))
             await self._jobs.release(job.lease, waiting=wait_reasons.format_error_reason(error), rest=rest)
             return
         await self._jobs.release(job.lease, waiting=wait_reasons.format_error_reason(error))
-        await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2**claims))
+        await asyncio.sleep(min(LONGEST_WAIT, self._settings.poll_seconds * 2 ** min(claims, MOST_DOUBLED)))
 
     async def _end_job(self, job: ClaimedJob, state: JobState, error: str | None) -> None:
-        if state is JobState.CANCELLED and job.lease.partition is not None:
-            # Others write still. The last to give its partition back puts the job in the queue; who claims it ends it.
-            return await self._jobs.release(job.lease, kept=True)
+        """Give a job its end. Of one with partitions that is for whoever claims it after the last who works at it."""
         try:
+            if job.lease.partition is not None:
+                if state is JobState.FAILED:
+                    async with self._jobs.writing(job.lease) as tx:
+                        await self._jobs.partitions.fail(tx, job.lease.values, error or "")
+                await self._jobs.release(job.lease, kept=True)
+                return
+            if state is JobState.CANCELLED and job.failing:
+                state, error = JobState.FAILED, job.failing
             await self._runner.abandon(job.lease, error or "the job was cancelled")
             await self._jobs.finish(job.lease, state, error)
         except LeaseLost as lost:

@@ -1,7 +1,6 @@
 """The plan of a job: which files or versions it is about, written as units before any work starts."""
 
 import asyncio
-import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.basics.errors import Invalid, NotFound
-from cluster.state.work.jobs import PARTITIONS, ClaimedJob, JobLane, JobLease, JobLedger, WorkUnit
+from cluster.state.work.jobs import ClaimedJob, JobLane, JobLease, JobLedger, WorkUnit
 from pipelines.documents.document import DocumentId
 from pipelines.documents.graph.graph_stage import GraphStage
 from pipelines.documents.index.generations import IndexGenerations, IndexRecipe
@@ -50,7 +49,7 @@ class JobPlanner:
             case "upload" | "process" if "files" in job.payload:
                 await self._expect_units(job.lease, SURVEY, [_survey_unit(**file) for file in job.payload["files"]])
             case "scan":
-                found |= await self._scan_folder(job.lease, Path(job.payload["root"]), job.lane)
+                found["passed_over"] = await self._scan_folder(job.lease, Path(job.payload["root"]), job.lane)
             case "reindex" if job.payload.get("agent_id") is None:
                 found["generation"], taken_over = await self._rebuild.begin(job.lease, recipe)
                 kept = found["generation"] if taken_over else None
@@ -65,23 +64,20 @@ class JobPlanner:
             case _:
                 raise Invalid(f"no worker knows jobs of kind {job.kind}")
         async with self._jobs.writing(job.lease) as tx:
-            await self._jobs.planned(tx, job.lease, found)
-        return found
+            return await self._jobs.planned(tx, job.lease, found)
 
-    async def _scan_folder(self, lease: JobLease, root: Path, lane: JobLane) -> Mapping[str, Any]:
-        """Write a unit for each file; what was passed over, by kind, and how many partitions they are in."""
+    async def _scan_folder(self, lease: JobLease, root: Path, lane: JobLane) -> Mapping[str, int]:
+        """Write a unit for each file, in partitions of so many; what was passed over, by kind."""
         passed: Counter[str] = Counter()
-        files: Iterator[Path] = iter_files(root, passed=passed)
-        many, most = 0, self._partition_files if lane is JobLane.BULK else sys.maxsize  # others are claimed whole
+        found: Iterator[Path] = iter_files(root, passed=passed)
+        files, size = 0, self._partition_files if lane is JobLane.BULK else sys.maxsize  # other lanes claim whole jobs
         while True:
-            some = min(UNITS_A_WRITE, most - many % most)  # a partition ends with a write
-            batch = await asyncio.to_thread(lambda: [_file_unit(root, one) for one in islice(files, some)])  # noqa: B023
+            room = min(UNITS_A_WRITE, size - files % size)  # a partition ends with a write
+            batch = await asyncio.to_thread(lambda: [_file_unit(root, one) for one in islice(found, room)])  # noqa: B023
             if not batch:
-                break
-            await self._expect_units(lease, SURVEY, batch, partition=many // most)
-            many += len(batch)
-        parts = {PARTITIONS: math.ceil(many / most)} if many > most else {}
-        return {"passed_over": dict(passed)} | parts
+                return dict(passed)
+            await self._expect_units(lease, SURVEY, batch, partition=files // size)
+            files += len(batch)
 
     async def _plan_versions(
         self, lease: JobLease, *, agent: str | None, only_pending: bool, kept: int | None = None

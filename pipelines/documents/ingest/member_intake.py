@@ -94,7 +94,7 @@ class MemberIntake:
 
     def _staging(self, lease: JobLease, key: str) -> Path:
         """Each claim of a job has its own, so that a worker that wakes too late is in nobody's way."""
-        name = fingerprint_parts(lease.job, lease.fence, key)
+        name = fingerprint_parts(*lease.claim, key)
         return self._blobs.staging(lease.scope.tenant, lease.scope.workspace, name)
 
 

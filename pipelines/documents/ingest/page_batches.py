@@ -46,22 +46,25 @@ class PageBatches:
     ) -> None:
         self._jobs, self._store, self._blobs, self._read, self._vision = jobs, store, blobs, read, vision
         self._clock = clock
-        self._last: tuple[JobId, float, int] | None = None  # pages a second of the last batch of a job, and its readers
+        self._last: tuple[JobId, float] | None = None  # pages a second of each reader in the last batch of a job
         self._cut = False  # whether that ended early
 
     def size(self, job: JobId, readers: int, seconds: float) -> int:
         """Pages of the job's next batch: so many readers need those seconds for them, at the pace of its last one."""
-        known = self._last is not None and self._last[0] == job
+        pace = self._reader_pace(job)
         seconds = min(seconds, BATCH_SECONDS_HERE) if self._cut else seconds  # so may this: others wait
-        pages = self._last[1] * seconds if self._last and known else PAGES_A_READER * readers
+        pages = PAGES_A_READER * readers if pace is None else pace * readers * seconds
         return max(self._read.batch_pages, min(round(pages), MOST_PAGES))
 
     def slice_pages(self, job: JobId) -> int:
         """Pages of a slice: what one reader needs some seconds for, at the pace of the job's last batch."""
-        if self._last is None or self._last[0] != job:
+        if (pace := self._reader_pace(job)) is None:
             return SLICE_PAGES
-        pages = SLICE_SECONDS * self._last[1] / self._last[2]
-        return max(FEWEST_SLICE_PAGES, min(round(pages), MOST_SLICE_PAGES))
+        return max(FEWEST_SLICE_PAGES, min(round(SLICE_SECONDS * pace), MOST_SLICE_PAGES))
+
+    def _reader_pace(self, job: JobId) -> float | None:
+        """Pages a second of one reader in the job's last batch."""
+        return self._last[1] if self._last is not None and self._last[0] == job else None
 
     async def run(
         self,
@@ -120,7 +123,7 @@ class PageBatches:
                 await attempts.touch(page.key for page in pages)
         self._cut = stopped()
         if done >= self._read.batch_pages and (seconds := self._clock() - began) > 0:
-            self._last = (lease.job, done / seconds, readers or 1)
+            self._last = (lease.job, done / seconds / (readers or 1))
         return done
 
     async def _write(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
