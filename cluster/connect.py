@@ -17,7 +17,7 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import free_ports, is_free
-from cluster.spared_daemons import end_client_server, restart_dashboard
+from cluster.spared_daemons import WITH_SITE, begin_serve_api, end_client_server, serve_api_processes
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
@@ -86,7 +86,18 @@ def ensure_cluster(settings: Settings, *, held: bool = False) -> None:
     if not is_head_alive(settings.state_dir):
         stop_ray(settings.state_dir, 2)  # what a killed head left behind, HAProxy above all: it takes connections
         _start_head(settings, held=held)
+    begin_missing_api(settings)
     _wait_for_dashboard(ray_dashboard(settings))
+
+
+def begin_missing_api(settings: Settings) -> bool:
+    """Begin anew who answers in place of our Ray's dashboard, where nobody is there; nobody else does."""
+    if settings.ray.dashboard != "api" or serve_api_processes(ray_folder(settings.state_dir)):
+        return False
+    with suppress(psutil.NoSuchProcess, KeyError):  # the raylet has ended: all of Ray is begun anew
+        begin_serve_api(head_processes(settings.state_dir)["raylet"], LOOPBACK, settings.ray.dashboard_port)
+        return True
+    return False
 
 
 def is_head_alive(state_dir: Path) -> bool:
@@ -216,14 +227,13 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     # of one node begins anew: an earlier one's nodes and replicas, kept in somebody's Redis, are no more.
     _run_ray_start(
         ["env", "-u", "RAY_REDIS_ADDRESS", *(f"{name}={value}" for name, value in environment.items())]
+        + [*(WITH_SITE if settings.ray.dashboard == "api" else ())]
         + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
         + [f"{name}={value}" for name, value in options.items()],
         state,
         log,
     )
     end_client_server(client_port)
-    if settings.ray.dashboard == "api":
-        restart_dashboard(place)
 
 
 def _run_ray_start(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:

@@ -1,26 +1,18 @@
-"""Daemons that `ray start` begins and nobody here uses: ended, or begun anew with what is used of them."""
+"""Daemons that `ray start` begins and nobody here uses: ended, or others in their place (cluster/site)."""
 
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from cluster.basics.errors import Unavailable
-from cluster.state.db.daemon import end_process
-
 CLIENT_SERVER = "ray.util.client.server"
-DASHBOARD = "dashboard/dashboard.py"
-MODULES, MUTE = "--modules-to-load=", "--disable-frontend"  # the latter: it answers no HTTP at all
-# Of Ray's dashboard, what is asked: Serve's applications, and the version. The others, pages for a browser with what
-# they show, nodes, jobs and addresses of figures, are twelve processes with 300 MB.
-USED = ("ServeHead",)
-END_SECONDS = 10.0
+SERVE_API = "cluster.serve_api"
 SITE = Path(__file__).parent / "site"
+# Begins a command with our folder in PYTHONPATH, before what is there.
+WITH_SITE = ("sh", "-c", 'PYTHONPATH="$0${PYTHONPATH:+:$PYTHONPATH}" exec "$@"', str(SITE))
 
 
 def end_client_server(port: int) -> None:
@@ -31,34 +23,37 @@ def end_client_server(port: int) -> None:
                 process.kill()
 
 
-def restart_dashboard(place: Path, modules: Sequence[str] = USED) -> None:
-    """Begin the dashboard anew, with these modules, that `ray start --include-dashboard=false` left without any.
+def serve_api_processes(place: Path) -> list[psutil.Process]:
+    """Who answers in place of the dashboard of the Ray in this folder."""
+    return [
+        process
+        for process, words in _processes()
+        if SERVE_API in words and f"--temp-dir={place}" in words and process.status() != psutil.STATUS_ZOMBIE
+    ]
 
-    Ray has no option for it: with its dashboard come all modules. `place` is the folder of our Ray.
 
-    Raises Unavailable where there is no such process.
-    """
-    for process, words in _processes():
-        if not (f"--temp-dir={place}" in words and any(word.endswith(DASHBOARD) for word in words)):
-            continue
-        with suppress(psutil.NoSuchProcess):
-            environment, folder = process.environ(), process.cwd()
-            paths = [str(SITE), environment.get("PYTHONPATH", "")]
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-            end_process(process, signal.SIGKILL, END_SECONDS)
-            wanted = [word for word in words if not word.startswith(MODULES) and word != MUTE]
-            wanted.append(MODULES + ",".join(modules))
-            subprocess.Popen(
-                [sys.executable, *wanted[1:]],
-                env=environment,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            return
-    raise Unavailable(f"`ray start` has begun no dashboard; see the logs in {place}")
+def begin_serve_api(raylet: psutil.Process, host: str, port: int) -> None:
+    """Begin it anew, as `ray start` has begun it: what it has to know the raylet was told, too."""
+    options = [word.removeprefix("--") for word in raylet.cmdline() if word.startswith("--") and "=" in word]
+    told = dict(option.split("=", 1) for option in options)
+    words = {
+        "host": host,
+        "port": port,
+        "gcs-address": told["gcs-address"],
+        "cluster-id-hex": told["cluster-id"],
+        "temp-dir": told["temp_dir"],
+        "session-dir": told["session_dir"],
+        "log-dir": told["log_dir"],
+    }
+    subprocess.Popen(
+        [sys.executable, "-m", SERVE_API, *(f"--{name}={value}" for name, value in words.items())],
+        env=raylet.environ(),
+        cwd=raylet.cwd(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _processes() -> Iterator[tuple[psutil.Process, list[str]]]:
