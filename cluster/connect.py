@@ -31,21 +31,27 @@ HEAD = frozenset({"gcs_server", "raylet"})
 LOOPBACK = "127.0.0.1"
 # How often Ray looks at what seldom changes; measured by `make bench-idle`.
 TIMERS = {
-    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "2000",  # each process writes down what it has counted ten times a second
-    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # instead of ten times a second
+    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "60000",  # each process writes down what it has counted ten times a second
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "1",  # instead of ten times a second
     "RAY_task_events_report_interval_ms": "0",  # of tasks that nobody looks at; 0: none
     "REPORTER_UPDATE_INTERVAL_MS": "15000",  # figures of the machine and of every process on it
     # Workers that have built an application, or read for a bulk job, wait for another task: for a minute, and not for
     # as long as there are fewer workers than CPUs. Each holds 65 MB and looks about.
     "RAY_num_workers_soft_limit": "0",
     "RAY_idle_worker_killing_time_threshold_ms": "60000",
+    "RAY_kill_idle_workers_interval_ms": "1000",  # five times a second it was looked whether that minute is over
+    # What the raylet has free it tells GCS, for nodes that are not there; who wants it here asks the raylet itself.
+    "RAY_raylet_report_resources_period_milliseconds": "1000",
+    "RAY_report_worker_backlog_interval_ms": "5000",
+    "RAY_gcs_pull_resource_loads_period_milliseconds": "5000",
+    "RAY_object_manager_timer_freq_ms": "500",  # for objects on their way from other nodes
+    "RAY_raylet_check_gc_period_milliseconds": "1000",
+    "RAY_io_context_monitor_probe_interval_ms": "5000",  # GCS tells its log how late its threads are
+    "RAY_event_stats": "0",  # and every process how long each of its callbacks has taken
 }
-LIGHT_TIMERS = TIMERS | {
-    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "10000",
-    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "1",
-    "REPORTER_UPDATE_INTERVAL_MS": "60000",
-    "RAY_metrics_report_interval_ms": "60000",
-}
+# Nobody asks Ray for figures where nobody answers in place of its agent (cluster/site/agent.py).
+UNCOUNTED = {"RAY_enable_metrics_collection": "false"}
+LIGHT_TIMERS = TIMERS | {"REPORTER_UPDATE_INTERVAL_MS": "60000", "RAY_metrics_report_interval_ms": "60000"}
 
 
 def ray_folder(state_dir: Path) -> Path:
@@ -274,7 +280,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token_path(settings.state_dir)),
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_preload_python_modules": "cluster.worker_start",
+        "RAY_preload_python_modules": "cluster.worker_start,cluster.worker_pulse",
         # Despite its name it works on Linux too: every daemon then binds 127.0.0.1, not all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "MALLOC_ARENA_MAX": "2",  # a heap for each thread holds megabytes in every idle process
@@ -298,6 +304,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_SERVE_HAPROXY_STATS_PORT": str(proxy_stats),
         "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
         **(LIGHT_TIMERS if settings.light.enabled else TIMERS),
+        **(UNCOUNTED if settings.ray.dashboard == "api" else {}),
     }
 
 

@@ -9,16 +9,17 @@ import select
 import sys
 
 PORTS = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port")
-NOBODY = "-1"
+NOBODY = b"-1"
 
 
 def say_that_nobody_answers(place: str, node: str) -> None:
     """One file a port, complete as soon as it is there."""
     for name in PORTS:
-        path = os.path.join(place, f"{name}_{node}")
-        with open(f"{path}.new", "w", encoding="ascii") as file:
-            file.write(NOBODY)
-        os.replace(f"{path}.new", path)
+        path = f"{place}/{name}_{node}"  # without pathlib: this holds 3 MB, and it would be 5
+        descriptor = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.write(descriptor, NOBODY)
+        os.close(descriptor)
+        os.rename(f"{path}.new", path)  # noqa: PTH104
 
 
 def main() -> None:
