@@ -6,69 +6,15 @@ whether it lives: 110 MB, and half of what all of it computes. Here the one modu
 
 import argparse
 import asyncio
-import inspect
-from collections.abc import Iterable, Sequence
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Sequence
 
-from aiohttp import web
 from ray import ray_constants
-from ray._private.authentication.http_token_authentication import get_token_auth_middleware
-from ray._private.ray_logging import setup_component_logger
-from ray.dashboard.modules.serve.serve_head import ServeHead
-from ray.dashboard.optional_utils import get_browser_request_middleware
-from ray.dashboard.subprocesses.module import SubprocessModuleConfig
+from ray._raylet import GcsClient  # type: ignore[attr-defined]
 
-import cluster.worker_start  # noqa: F401  # Ray Serve comes with the first question
+import cluster.worker_start  # noqa: F401  # before Ray Serve
 
-READING = {"GET", "HEAD", "OPTIONS"}  # all that a browser may ask
 LOG = "dashboard.log"  # where Ray's own writes
 LOG_BYTES, LOG_FILES = 2**24, 2
-
-
-def serve_routes(module: ServeHead) -> Iterable[web.RouteDef]:
-    """The routes of Ray's own module."""
-    for _, handler in inspect.getmembers(module, inspect.ismethod):
-        if hasattr(handler, "__route_method__"):
-            yield web.route(handler.__route_method__, handler.__route_path__, handler)
-
-
-def make_application(routes: Iterable[web.RouteDef]) -> web.Application:
-    """Ray's own rules: nothing for whoever has not the cluster's token, nothing is changed by a browser."""
-    of_ray: Any = SimpleNamespace(web=web)  # as its middlewares want it
-    rules = [get_token_auth_middleware(of_ray), get_browser_request_middleware(of_ray, READING)]
-    made = web.Application(client_max_size=ray_constants.DASHBOARD_CLIENT_MAX_SIZE, middlewares=rules)
-    made.add_routes(routes)
-    return made
-
-
-async def answer_forever(given: argparse.Namespace) -> None:
-    """Answer, and tell `ray start` and whoever looks for Ray's dashboard where."""
-    config = SubprocessModuleConfig(
-        cluster_id_hex=given.cluster_id_hex,
-        gcs_address=given.gcs_address,
-        session_name=given.session_dir.rpartition("/")[2],
-        temp_dir=given.temp_dir,
-        session_dir=given.session_dir,
-        logging_level=ray_constants.LOGGER_LEVEL,
-        logging_format=ray_constants.LOGGER_FORMAT,
-        log_dir=given.log_dir,
-        logging_filename=LOG,
-        logging_rotate_bytes=LOG_BYTES,
-        logging_rotate_backup_count=LOG_FILES,
-        socket_dir="",
-    )
-    module = ServeHead(config)
-    runner = web.AppRunner(make_application(serve_routes(module)), access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, given.host, given.port).start()
-    await module.gcs_client.async_internal_kv_put(
-        ray_constants.DASHBOARD_ADDRESS.encode(),
-        f"{given.host}:{given.port}".encode(),
-        True,
-        namespace=ray_constants.KV_NAMESPACE_DASHBOARD,
-    )
-    await asyncio.Event().wait()
 
 
 def parse_words(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -80,18 +26,42 @@ def parse_words(words: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_known_args(words)[0]
 
 
+def announce(given: argparse.Namespace) -> None:
+    """Tell `ray start`, which begins the raylet once it has read it, and whoever else looks for Ray's dashboard."""
+    GcsClient(address=given.gcs_address, cluster_id=given.cluster_id_hex).internal_kv_put(
+        ray_constants.DASHBOARD_ADDRESS.encode(),
+        f"{given.host}:{given.port}".encode(),
+        True,
+        ray_constants.KV_NAMESPACE_DASHBOARD,
+    )
+
+
 def main() -> None:
     """Answer until a signal ends it, or Ray's GCS is no more: Ray ends its own drivers."""
     given = parse_words()
-    setup_component_logger(
-        logging_level=ray_constants.LOGGER_LEVEL,
-        logging_format=ray_constants.LOGGER_FORMAT,
+    announce(given)
+    # The rest is loaded while the raylet begins: a second, for which `ray start` would wait.
+    from ray._private.ray_logging import setup_component_logger
+    from ray.dashboard.subprocesses.module import SubprocessModuleConfig
+
+    from cluster.serve_routes import answer_forever
+
+    form = {"logging_level": ray_constants.LOGGER_LEVEL, "logging_format": ray_constants.LOGGER_FORMAT}
+    setup_component_logger(log_dir=given.log_dir, filename=LOG, max_bytes=LOG_BYTES, backup_count=LOG_FILES, **form)
+    config = SubprocessModuleConfig(
+        cluster_id_hex=given.cluster_id_hex,
+        gcs_address=given.gcs_address,
+        session_name=given.session_dir.rpartition("/")[2],
+        temp_dir=given.temp_dir,
+        session_dir=given.session_dir,
         log_dir=given.log_dir,
-        filename=LOG,
-        max_bytes=LOG_BYTES,
-        backup_count=LOG_FILES,
+        logging_filename=LOG,
+        logging_rotate_bytes=LOG_BYTES,
+        logging_rotate_backup_count=LOG_FILES,
+        socket_dir="",  # nobody answers there
+        **form,
     )
-    asyncio.run(answer_forever(given))
+    asyncio.run(answer_forever(config, given.host, given.port))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from cluster.serve_api import parse_words
 ASK = """
 import asyncio, json, os, sys
 from aiohttp import ClientSession, web
-from cluster.serve_api import make_application, serve_routes
+from cluster.serve_routes import make_application, serve_routes
 from ray.dashboard.modules.serve.serve_head import ServeHead
 
 async def fine(request):
