@@ -17,7 +17,7 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import free_ports, is_free
-from cluster.spared_daemons import WITH_SITE, begin_serve_api, end_client_server, serve_api_processes
+from cluster.ray_daemons.spared_daemons import WITH_SITE, begin_serve_api, end_client_server, serve_api_processes
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
@@ -49,7 +49,7 @@ TIMERS = {
     "RAY_io_context_monitor_probe_interval_ms": "5000",  # GCS tells its log how late its threads are
     "RAY_event_stats": "0",  # and every process how long each of its callbacks has taken
 }
-# Nobody asks Ray for figures where nobody answers in place of its agent (cluster/site/agent.py).
+# Nobody asks Ray for figures where nobody answers in place of its agent (cluster/ray_daemons/site/agent_stand_in.py).
 UNCOUNTED = {"RAY_enable_metrics_collection": "false"}
 LIGHT_TIMERS = TIMERS | {"REPORTER_UPDATE_INTERVAL_MS": "60000", "RAY_metrics_report_interval_ms": "60000"}
 
@@ -280,7 +280,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token_path(settings.state_dir)),
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_preload_python_modules": "cluster.worker_start,cluster.worker_pulse",
+        "RAY_preload_python_modules": "cluster.worker_start,cluster.ray_daemons.worker_pulse",
         # Despite its name it works on Linux too: every daemon then binds 127.0.0.1, not all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "MALLOC_ARENA_MAX": "2",  # a heap for each thread holds megabytes in every idle process

@@ -14,7 +14,7 @@ import psutil
 from cluster import connect
 from cluster.basics.errors import Unavailable
 from cluster.deploy import APPLICATIONS
-from cluster.spared_daemons import serve_api_processes
+from cluster.ray_daemons.spared_daemons import serve_api_processes
 from cluster.state.db.daemon import is_running
 from cluster.watch.asking import LivenessCheck, LivenessState, ask_http, ask_http2, ask_process
 from cluster.watch.hanging import SilenceTracker

@@ -258,8 +258,8 @@ class RaySettings(Section):
     `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
     one after the other, and nobody else; 1 for never.
 
-    `dashboard`: of the one started here, `api` runs the parts of Ray's dashboard that the product asks, `full` also its
-    pages for a browser.
+    `dashboard`: of the one started here, `api` answers what the product asks of Ray's dashboard, `full` runs Ray's own
+    with pages for a browser, and its agent, which tells Prometheus figures of Ray.
     """
 
     address: str | None = None

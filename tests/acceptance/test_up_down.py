@@ -15,7 +15,7 @@ import pytest
 from cluster import connect, doctor
 from cluster.basics.errors import Unavailable
 from cluster.dashboard import RayDashboard
-from cluster.spared_daemons import serve_api_processes
+from cluster.ray_daemons.spared_daemons import serve_api_processes
 from cluster.state.db import embedded
 from tests.acceptance.conftest import Product
 

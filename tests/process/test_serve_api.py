@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cluster.serve_api import parse_words
+from cluster.ray_daemons.serve_api import parse_words
 
 ASK = """
 import asyncio, json, os, sys
 from aiohttp import ClientSession, web
-from cluster.serve_routes import make_application, serve_routes
+from cluster.ray_daemons.serve_routes import make_application, serve_routes
 from ray.dashboard.modules.serve.serve_head import ServeHead
 
 async def fine(request):

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from cluster.spared_daemons import SITE, WITH_SITE, begin_serve_api, end_client_server, serve_api_processes
+from cluster.ray_daemons.spared_daemons import SITE, WITH_SITE, begin_serve_api, end_client_server, serve_api_processes
 from cluster.state.db.daemon import is_running
 
 RAY = "/l/site-packages/ray"
@@ -44,9 +44,16 @@ def until(holds: Callable[[], object], seconds: float = 20) -> None:
 def test_a_dashboard_without_pages_and_the_agent_become_ours() -> None:
     dashboard = f"{RAY}/dashboard/dashboard.py"
     mute = spared_command(dashboard, "--host=127.0.0.1", "--modules-to-load=UsageStatsHead", "--disable-frontend")
-    assert mute[:3] == ["-m", "cluster.serve_api", "--host=127.0.0.1"]
+    assert mute[:3] == ["-m", "cluster.ray_daemons.serve_api", "--host=127.0.0.1"]
     agent = spared_command(f"{RAY}/dashboard/agent.py", "--node-id=1")
-    assert agent == ["-I", "-S", str(SITE / "agent.py"), "--node-id=1"]
+    assert agent == ["-I", "-S", str(SITE / "agent_stand_in.py"), "--node-id=1"]
+
+
+def test_ray_clients_server_ends_before_it_has_loaded_anything(tmp_path: Path) -> None:
+    program = tmp_path / "setup_worker.py"
+    program.write_text("raise SystemExit('it is Ray's own')")
+    words = [sys.executable, str(program), "-m", "ray.util.client.server", "--port=41"]
+    assert subprocess.run(words, env={"PYTHONPATH": str(SITE)}, check=True, capture_output=True).stderr == b""
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def run(seconds):
 
 set_timer()
 before, _ = run(1)
-import cluster.worker_pulse
+import cluster.ray_daemons.worker_pulse
 run(2)  # until it has found the loop
 threading.Timer(1.1, lambda: os.write(worker, str(time.monotonic()).encode())).start()
 after, works = run(2)
@@ -46,7 +46,7 @@ print(json.dumps({"before": before, "after": after, "works": works}))
 """
 OTHER = """
 import json, os, select, time
-import cluster.worker_pulse as pulse
+import cluster.ray_daemons.worker_pulse as pulse
 from threading import Timer
 found = []
 Timer(0.5, lambda: found.append(pulse.find_loop_timer())).start()

@@ -17,7 +17,7 @@ class Resting:
     """An actor as Serve's are."""
 
     def __init__(self) -> None:
-        import cluster.worker_pulse  # noqa: F401  # in the product Ray does so
+        import cluster.ray_daemons.worker_pulse  # noqa: F401  # in the product Ray does so
 
     async def pid(self) -> int:
         return os.getpid()

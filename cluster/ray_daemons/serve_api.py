@@ -1,4 +1,4 @@
-"""What is asked of Ray's dashboard, Serve's applications, answered by one process instead of three.
+"""Serve's part of Ray's dashboard, all that is asked of it here, in one process instead of three.
 
 Ray's dashboard runs each of its modules in a process of its own, forked by a third one, and asks it once a second
 whether it lives: 110 MB, and half of what all of it computes. Here the one module that is used answers by itself.
@@ -44,7 +44,7 @@ def main() -> None:
     from ray._private.ray_logging import setup_component_logger
     from ray.dashboard.subprocesses.module import SubprocessModuleConfig
 
-    from cluster.serve_routes import answer_forever
+    from cluster.ray_daemons.serve_routes import answer_forever
 
     form = {"logging_level": ray_constants.LOGGER_LEVEL, "logging_format": ray_constants.LOGGER_FORMAT}
     setup_component_logger(log_dir=given.log_dir, filename=LOG, max_bytes=LOG_BYTES, backup_count=LOG_FILES, **form)

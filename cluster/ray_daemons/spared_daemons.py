@@ -1,4 +1,4 @@
-"""Daemons that `ray start` begins and nobody here uses: ended, or others in their place (cluster/site)."""
+"""Daemons that `ray start` begins and nobody here uses: ended, or others in their place (cluster/ray_daemons/site)."""
 
 import subprocess
 import sys
@@ -9,14 +9,17 @@ from pathlib import Path
 import psutil
 
 CLIENT_SERVER = "ray.util.client.server"
-SERVE_API = "cluster.serve_api"
+SERVE_API = "cluster.ray_daemons.serve_api"
 SITE = Path(__file__).parent / "site"
 # Begins a command with our folder in PYTHONPATH, before what is there.
 WITH_SITE = ("sh", "-c", 'PYTHONPATH="$0${PYTHONPATH:+:$PYTHONPATH}" exec "$@"', str(SITE))
 
 
 def end_client_server(port: int) -> None:
-    """Ray Client has no user here, costs 90 MB, and its arguments do not show whose it is; no option leaves it out."""
+    """Ray Client has no user here, costs 90 MB, and its arguments do not show whose it is; no option leaves it out.
+
+    Where it was begun with WITH_SITE it has ended by itself.
+    """
     for process, words in _processes():
         if CLIENT_SERVER in words and f"--port={port}" in words:
             with suppress(psutil.NoSuchProcess):
