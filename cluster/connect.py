@@ -32,7 +32,7 @@ LOOPBACK = "127.0.0.1"
 # How often Ray looks at what seldom changes; measured by `make bench-idle`.
 TIMERS = {
     "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "60000",  # each process writes down what it has counted ten times a second
-    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "1",  # instead of ten times a second
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # instead of ten times a second; a start waits for it several times
     "RAY_task_events_report_interval_ms": "0",  # of tasks that nobody looks at; 0: none
     "REPORTER_UPDATE_INTERVAL_MS": "15000",  # figures of the machine and of every process on it
     # Workers that have built an application, or read for a bulk job, wait for another task: for a minute, and not for
@@ -51,7 +51,11 @@ TIMERS = {
 }
 # Nobody asks Ray for figures where nobody answers in place of its agent (cluster/ray_daemons/site/agent_stand_in.py).
 UNCOUNTED = {"RAY_enable_metrics_collection": "false"}
-LIGHT_TIMERS = TIMERS | {"REPORTER_UPDATE_INTERVAL_MS": "60000", "RAY_metrics_report_interval_ms": "60000"}
+LIGHT_TIMERS = TIMERS | {
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "1",
+    "REPORTER_UPDATE_INTERVAL_MS": "60000",
+    "RAY_metrics_report_interval_ms": "60000",
+}
 
 
 def ray_folder(state_dir: Path) -> Path:

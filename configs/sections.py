@@ -277,7 +277,8 @@ class RaySettings(Section):
 class LightSettings(Section):
     """What is spared on one machine; the profile `light` (`aos up --light`) turns it on.
 
-    `enabled`: where Ray's agents run (`ray.dashboard: full`) they tell figures of the machine once a minute.
+    `enabled`: Serve's controller looks at its parts half as often, and Ray's agents, where they run (`ray.dashboard:
+    full`), tell figures of the machine once a minute. What a fault costs stays below what is promised for it.
     `rest_seconds`: the embedder and the console end when nobody has used them for so long, and begin with whoever asks
     next, who waits for that; 0: they stay.
     """

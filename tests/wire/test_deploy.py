@@ -82,9 +82,10 @@ def test_a_worker_in_the_gateways_process_is_restarted_with_it() -> None:
 
 def test_an_idle_machine_is_looked_at_seldom_and_a_fault_is_found_as_soon() -> None:
     timers = {name: connect.ray_environment(load_settings({"AOS_PROFILE": name})) for name in ("dev", "light")}
-    assert float(timers["light"]["REPORTER_UPDATE_INTERVAL_MS"]) > float(timers["dev"]["REPORTER_UPDATE_INTERVAL_MS"])
+    for name in ("RAY_SERVE_CONTROL_LOOP_INTERVAL_S", "REPORTER_UPDATE_INTERVAL_MS"):
+        assert float(timers["light"][name]) > float(timers["dev"][name])
     for profile, given in timers.items():
-        assert float(given["RAY_SERVE_CONTROL_LOOP_INTERVAL_S"]) == 1
+        assert float(given["RAY_SERVE_CONTROL_LOOP_INTERVAL_S"]) <= 1
         # What finds a fault: a replica within three seconds, the proxy within six.
         assert given["RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S"] == "2"
         found = apps({"AOS_PROFILE": profile}).values()
