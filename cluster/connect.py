@@ -17,7 +17,7 @@ from cluster.basics.errors import Invalid, Unavailable
 from cluster.dashboard import RayDashboard
 from cluster.free_ports import free_port as free_port  # whoever starts an instance looks for it here
 from cluster.free_ports import free_ports, is_free
-from cluster.spared_daemons import end_client_server, restart_dashboard
+from cluster.ray_daemons.spared_daemons import WITH_SITE, begin_serve_api, end_client_server, serve_api_processes
 from cluster.state.db.daemon import close_to_others, is_running, log_tail, make_private, socket_folder
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy, proxy, standin
@@ -31,17 +31,27 @@ HEAD = frozenset({"gcs_server", "raylet"})
 LOOPBACK = "127.0.0.1"
 # How often Ray looks at what seldom changes; measured by `make bench-idle`.
 TIMERS = {
-    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "2000",  # each process writes down what it has counted ten times a second
-    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # instead of ten times a second
+    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "60000",  # each process writes down what it has counted ten times a second
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # instead of ten times a second; a start waits for it several times
     "RAY_task_events_report_interval_ms": "0",  # of tasks that nobody looks at; 0: none
     "REPORTER_UPDATE_INTERVAL_MS": "15000",  # figures of the machine and of every process on it
     # Workers that have built an application, or read for a bulk job, wait for another task: for a minute, and not for
     # as long as there are fewer workers than CPUs. Each holds 65 MB and looks about.
     "RAY_num_workers_soft_limit": "0",
     "RAY_idle_worker_killing_time_threshold_ms": "60000",
+    "RAY_kill_idle_workers_interval_ms": "1000",  # five times a second it was looked whether that minute is over
+    # What the raylet has free it tells GCS, for nodes that are not there; who wants it here asks the raylet itself.
+    "RAY_raylet_report_resources_period_milliseconds": "1000",
+    "RAY_report_worker_backlog_interval_ms": "5000",
+    "RAY_gcs_pull_resource_loads_period_milliseconds": "5000",
+    "RAY_object_manager_timer_freq_ms": "500",  # for objects on their way from other nodes
+    "RAY_raylet_check_gc_period_milliseconds": "1000",
+    "RAY_io_context_monitor_probe_interval_ms": "5000",  # GCS tells its log how late its threads are
+    "RAY_event_stats": "0",  # and every process how long each of its callbacks has taken
 }
+# Nobody asks Ray for figures where nobody answers in place of its agent (cluster/ray_daemons/site/agent_stand_in.py).
+UNCOUNTED = {"RAY_enable_metrics_collection": "false"}
 LIGHT_TIMERS = TIMERS | {
-    "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "10000",
     "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "1",
     "REPORTER_UPDATE_INTERVAL_MS": "60000",
     "RAY_metrics_report_interval_ms": "60000",
@@ -86,7 +96,18 @@ def ensure_cluster(settings: Settings, *, held: bool = False) -> None:
     if not is_head_alive(settings.state_dir):
         stop_ray(settings.state_dir, 2)  # what a killed head left behind, HAProxy above all: it takes connections
         _start_head(settings, held=held)
+    begin_missing_api(settings)
     _wait_for_dashboard(ray_dashboard(settings))
+
+
+def begin_missing_api(settings: Settings) -> bool:
+    """Begin anew who answers in place of our Ray's dashboard, where nobody is there; nobody else does."""
+    if settings.ray.dashboard != "api" or serve_api_processes(ray_folder(settings.state_dir)):
+        return False
+    with suppress(psutil.NoSuchProcess, KeyError):  # the raylet has ended: all of Ray is begun anew
+        begin_serve_api(head_processes(settings.state_dir)["raylet"], LOOPBACK, settings.ray.dashboard_port)
+        return True
+    return False
 
 
 def is_head_alive(state_dir: Path) -> bool:
@@ -216,14 +237,13 @@ def _start_head(settings: Settings, *, held: bool = False) -> None:
     # of one node begins anew: an earlier one's nodes and replicas, kept in somebody's Redis, are no more.
     _run_ray_start(
         ["env", "-u", "RAY_REDIS_ADDRESS", *(f"{name}={value}" for name, value in environment.items())]
+        + [*(WITH_SITE if settings.ray.dashboard == "api" else ())]
         + [str(Path(sys.executable).parent / "ray"), "start", "--head", "--disable-usage-stats", "--no-monitor"]
         + [f"{name}={value}" for name, value in options.items()],
         state,
         log,
     )
     end_client_server(client_port)
-    if settings.ray.dashboard == "api":
-        restart_dashboard(place)
 
 
 def _run_ray_start(words: list[str], cwd: Path, log: Path, seconds: float = START_SECONDS) -> None:
@@ -264,7 +284,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token_path(settings.state_dir)),
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_preload_python_modules": "cluster.worker_start",
+        "RAY_preload_python_modules": "cluster.worker_start,cluster.ray_daemons.worker_pulse",
         # Despite its name it works on Linux too: every daemon then binds 127.0.0.1, not all interfaces.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "MALLOC_ARENA_MAX": "2",  # a heap for each thread holds megabytes in every idle process
@@ -288,6 +308,7 @@ def ray_environment(settings: Settings) -> dict[str, str]:
         "RAY_SERVE_HAPROXY_STATS_PORT": str(proxy_stats),
         "OMP_THREAD_LIMIT": "1",  # Tesseract: 3 CPU-seconds a page with it, 35-102 without
         **(LIGHT_TIMERS if settings.light.enabled else TIMERS),
+        **(UNCOUNTED if settings.ray.dashboard == "api" else {}),
     }
 
 

@@ -14,6 +14,7 @@ import psutil
 from cluster import connect
 from cluster.basics.errors import Unavailable
 from cluster.deploy import APPLICATIONS
+from cluster.ray_daemons.spared_daemons import serve_api_processes
 from cluster.state.db.daemon import is_running
 from cluster.watch.asking import LivenessCheck, LivenessState, ask_http, ask_http2, ask_process
 from cluster.watch.hanging import SilenceTracker
@@ -193,9 +194,25 @@ class LivenessRounds:
                     return question.part
             elif question.part in HEAD_PARTS:
                 self._next = 0.0  # all of Ray is away with it: the second question follows at once
+        self._judge_dashboard(by_part)
         self._judge_controller(by_part)
         self._judge_proxy(by_part["proxy"])
         return ""
+
+    def _judge_dashboard(self, by_part: dict[str, LivenessState]) -> None:
+        """Who answers in its place is ours, and nobody else begins it anew."""
+        if "dashboard" not in by_part or self._settings.ray.dashboard != "api":
+            return
+        running = serve_api_processes(connect.ray_folder(self._state))
+        pid = running[0].pid if running else 0
+        if by_part["dashboard"] is LivenessState.SILENT:
+            self._next_controller = 0.0  # the second question follows at once
+            if self._silences.hangs("dashboard", pid):
+                self._end_processes("dashboard", [process.pid for process in running])
+            return
+        self._silences.answered("dashboard", pid)
+        if by_part["dashboard"] is LivenessState.GONE and connect.begin_missing_api(self._settings):
+            self._report("the dashboard is away: begun anew")
 
     def _judge_controller(self, by_part: dict[str, LivenessState]) -> None:
         if "controller" not in by_part:

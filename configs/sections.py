@@ -258,8 +258,8 @@ class RaySettings(Section):
     `memory_high`: while more than this share of the machine's memory is in use, by whomever, bulk readers are ended
     one after the other, and nobody else; 1 for never.
 
-    `dashboard`: of the one started here, `api` runs the parts of Ray's dashboard that the product asks, `full` also its
-    pages for a browser.
+    `dashboard`: of the one started here, `api` answers what the product asks of Ray's dashboard, `full` runs Ray's own
+    with pages for a browser, and its agent, which tells Prometheus figures of Ray.
     """
 
     address: str | None = None
@@ -277,9 +277,10 @@ class RaySettings(Section):
 class LightSettings(Section):
     """What is spared on one machine; the profile `light` (`aos up --light`) turns it on.
 
-    `enabled`: Ray looks at its parts less often, and its agents tell figures of the machine once a minute. What a fault
-    costs stays below what is promised for it. `rest_seconds`: the embedder and the console end when nobody has used
-    them for so long, and begin with whoever asks next, who waits for that; 0: they stay.
+    `enabled`: Serve's controller looks at its parts half as often, and Ray's agents, where they run (`ray.dashboard:
+    full`), tell figures of the machine once a minute. What a fault costs stays below what is promised for it.
+    `rest_seconds`: the embedder and the console end when nobody has used them for so long, and begin with whoever asks
+    next, who waits for that; 0: they stay.
     """
 
     enabled: bool = False

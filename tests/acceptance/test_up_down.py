@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 import socket
 import subprocess
 import time
@@ -12,6 +13,9 @@ import psutil
 import pytest
 
 from cluster import connect, doctor
+from cluster.basics.errors import Unavailable
+from cluster.dashboard import RayDashboard
+from cluster.ray_daemons.spared_daemons import serve_api_processes
 from cluster.state.db import embedded
 from tests.acceptance.conftest import Product
 
@@ -92,6 +96,27 @@ def test_rays_dashboard_and_jobs_api_refuse_a_call_without_the_token(product: Pr
     job = httpx.post(f"{ray.url}/api/jobs/", json={"entrypoint": "id"})
     assert job.status_code == 401, "anybody could run code"
     assert connect.token_path(product.settings.state_dir).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_who_answers_in_place_of_rays_dashboard_is_begun_anew_within_a_minute(
+    product: Product, how: signal.Signals
+) -> None:
+    """Without it the supervisor could roll nothing out, and nobody of Ray's would begin it."""
+    ray, place = connect.ray_dashboard(product.settings), connect.ray_folder(product.settings.state_dir)
+    (before,) = serve_api_processes(place)
+    before.send_signal(how)
+    deadline = time.monotonic() + 60
+    while before in serve_api_processes(place) or not _lists_applications(ray):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    assert len(serve_api_processes(place)) == 1
+
+
+def _lists_applications(ray: RayDashboard) -> bool:
+    with contextlib.suppress(Unavailable):
+        return ray.get("/api/serve/applications/", lambda body: "gateway" in body["applications"], 3)
+    return False
 
 
 def test_the_api_document_and_health_answer_and_the_rest_asks_for_a_token(product: Product) -> None:

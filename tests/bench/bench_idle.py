@@ -35,21 +35,23 @@ FIRST_GOAL, WARM_GOAL = "first start ≤ 5 min", "warm ≤ 30 s"
 
 # What a command line begins with or holds, and the part that it is; the first that fits.
 PARTS = (
+    (supervised.MODULE, "supervisor"),
+    ("core/src/ray/gcs/gcs_server", "GCS"),
+    ("core/src/ray/raylet/raylet", "raylet"),  # with all that it begins in its arguments
     ("ray::ServeController", "Serve's controller"),
     ("ray::HAProxyManager", "HAProxy's manager"),
     ("ray::ProxyActor", "Serve's fallback proxy"),
-    ("ray::", "other Ray workers"),
+    ("cluster.ray_daemons.serve_api", "Ray's dashboard"),
     ("ray-dashboard", "Ray's dashboard"),
     ("ray/dashboard/dashboard.py", "Ray's dashboard"),
     ("multiprocessing.forkserver", "Ray's dashboard"),
-    ("DashboardAgent", "Ray's agent"),
+    ("cluster/ray_daemons/site/agent_stand_in.py", "Ray's agent"),
+    ("ray::DashboardAgent", "Ray's agent"),
     ("ray/dashboard/agent.py", "Ray's agent"),
-    ("RuntimeEnvAgent", "Ray's environment agent"),
+    ("ray::RuntimeEnvAgent", "Ray's environment agent"),
     ("runtime_env/agent/main.py", "Ray's environment agent"),
-    ("gcs_server", "GCS"),
-    ("raylet", "raylet"),
+    ("ray::", "other Ray workers"),
     ("haproxy", "HAProxy"),
-    (supervised.MODULE, "supervisor"),
 )
 REPLICA = "ray::ServeReplica:"
 

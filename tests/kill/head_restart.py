@@ -20,7 +20,7 @@ from cluster.basics.errors import Unavailable
 from cluster.console.findings import GREEN, YELLOW, HealthFinding, StatusColour
 from cluster.doctor import run_probe
 from cluster.free_ports import free_port
-from cluster.spared_daemons import end_client_server
+from cluster.ray_daemons.spared_daemons import end_client_server
 from cluster.state.db.daemon import close_to_others, log_tail, make_private
 from cluster.state.secret_file import kept_secret
 from cluster.watch import haproxy
