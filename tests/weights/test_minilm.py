@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from cluster.basics.errors import InvalidSettings
 from cluster.basics.priority import ProcessPriority
 from cluster.models.embedding.assisted_encoder import AssistedEncoder
+from cluster.models.embedding.bert import ROWS, padded_rows
 from cluster.models.embedding.embedders import open_embedder
 from cluster.models.embedding.encoder import SentenceEncoder
 from cluster.models.embedding.local import LocalEmbedder
@@ -138,3 +140,27 @@ def test_a_model_that_the_quick_way_does_not_fit_is_computed_by_the_library() ->
         assert quick.agrees(changed)
         changed.encoder.layer[1].output.dense.weight.add_(0.5 * torch.randn(32, 64))
         assert not quick.agrees(changed)
+
+
+def test_batches_of_ever_other_lengths_take_no_ever_more_memory() -> None:
+    """oneDNN keeps what it makes for each number of rows; a job of thousands of pages has thousands of them."""
+    encoder, me = SentenceEncoder(SETTINGS), psutil.Process()
+    encoder.encode([[101, *range(2000, 2200), 102]] * 3)
+    before = me.memory_info().rss
+    for length in range(20, 250, 3):
+        encoder.encode([[101, *range(2000, 2000 + length), 102], [101, *range(3000, 3090), 102]])
+    grown = (me.memory_info().rss - before) / 2**20
+    assert grown < 60, "eighty numbers of rows: 190 MiB where each is kept"
+
+
+def test_rows_that_fill_a_batch_change_no_vector() -> None:
+    encoder = SentenceEncoder(SETTINGS.model_copy(update={"dtype": "float32"}))
+    windows = [[101, *range(2000, 2000 + length), 102] for length in (1, 3, 60, 100, 200, 240, 250)]
+    together = encoder.encode(windows)
+    alone = np.concatenate([encoder.encode([window]) for window in windows])
+    assert (np.sum(together * alone, axis=1) > 0.99999).all() and not np.isnan(together).any()
+
+
+def test_few_numbers_of_rows_are_multiplied() -> None:
+    numbers = {padded_rows(count % ROWS) for count in range(1, 20_000)} - {0}
+    assert len(numbers) == 11 and all(padded_rows(count) >= count for count in range(1, 20_000))
