@@ -13,8 +13,8 @@ from torch.nn.functional import layer_norm, scaled_dot_product_attention
 from cluster.models.embedding.numpy_bert import NumpyLayers
 from cluster.models.embedding.plain_bert import PlainBert
 
-# Tokens that are multiplied at once, for which oneDNN chooses the layout of the weights. It keeps what it has made for each
-# other number, 2.4 MB, and gives none of it back: a process that has read 5,000 pages held 420 MB more than at 1,500.
+# Tokens that are multiplied at once, for which oneDNN chooses the layout of the weights. It keeps what it has made for
+# each other number, 2.4 MB, and gives none of it back: a process that has read 5,000 pages held 420 MB more than at 1,500.
 ROWS = 512
 FEW_ROWS, STEP, FEW_STEP = (
     64,
@@ -40,18 +40,19 @@ class _Linear:
 
     def __call__(self, x: Tensor) -> Tensor:
         multiply = torch.ops.mkldnn._linear_pointwise
-        return _joined([multiply(some, self.weight, self.bias, "none", [], "") for some in x.split(ROWS)])
+        return _joined([multiply(some, self.weight, self.bias, "none", [], "") for some in _blocks(x)])
 
     def gelu(self, x: Tensor) -> Tensor:
         multiply = torch.ops.mkldnn._linear_pointwise
-        return _joined([multiply(some, self.weight, self.bias, "gelu", [], "none") for some in x.split(ROWS)])
+        return _joined([multiply(some, self.weight, self.bias, "gelu", [], "none") for some in _blocks(x)])
 
     def plus(self, x: Tensor, residual: Tensor) -> Tensor:
-        multiply, both = (
-            torch.ops.mkldnn._linear_pointwise.binary,
-            zip(x.split(ROWS), residual.split(ROWS), strict=True),
-        )
+        multiply, both = (torch.ops.mkldnn._linear_pointwise.binary, zip(_blocks(x), _blocks(residual), strict=True))
         return _joined([multiply(some, more, self.weight, self.bias, "add") for some, more in both])
+
+
+def _blocks(x: Tensor) -> Sequence[Tensor]:
+    return [x[start : start + ROWS] for start in range(0, len(x), ROWS)]
 
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:
