@@ -14,13 +14,9 @@ from cluster.models.embedding.numpy_bert import NumpyLayers
 from cluster.models.embedding.plain_bert import PlainBert
 
 # Tokens that are multiplied at once, for which oneDNN chooses the layout of the weights. It keeps what it has made for
-# each other number, 2.4 MB, and gives none of it back: a process that has read 5,000 pages held 420 MB more than at 1,500.
+# each other number, 2.4 MB, and gives none of it back: after 5,000 pages a process held 420 MB more than after 1,500.
 ROWS = 512
-FEW_ROWS, STEP, FEW_STEP = (
-    64,
-    64,
-    16,
-)  # what is left of a batch is made up to a multiple, of the latter where it is short
+FEW_ROWS, STEP, FEW_STEP = 64, 64, 16  # a rest is made up to a multiple, of the latter where it is short
 ENOUGH, ENOUGH_ROUNDED = 0.999, 0.99  # cosine of a token's vectors; the latter of bfloat16 to float32
 
 
