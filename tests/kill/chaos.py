@@ -43,6 +43,7 @@ WORK = {
     "AOS_WORKER_LEASE_SECONDS": "6",
     "AOS_WORKER_HEARTBEAT_SECONDS": "1",
     "AOS_READ_READERS": "2",
+    "AOS_READ_PARTITION_FILES": "25",  # both workers are at work at the one job
     "OCR_STRATEGY": "tesseract",
     "AOS_DISK_FREE_BYTES": str(200 * 2**20),
 }
