@@ -201,11 +201,22 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         metavar="MIB",
         help="search with so much memory for pages, and none of the system's beside it",
     )
-    parser.add_argument("--filter", action="append", help="search under these alone; several times")
+    filters = [one.name for one in synthetic.all_filters()]
+    parser.add_argument(
+        "--filter",
+        action="append",
+        choices=filters,
+        metavar="NAME",
+        help=f"search under these alone: {', '.join(filters)}",
+    )
     parser.add_argument("--tell", action="store_true", help="measure nothing; report what the folder has")
     parser.add_argument("--questions", type=int, default=QUESTIONS)
     parser.add_argument("--evals", type=Path, default=irdata.DEFAULT, help="folder of the evaluation data: texts")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    for name in options.compare or ():
+        if not alternatives.choose_kinds([name]):
+            parser.error(f"no kind of index begins with {name!r}: {', '.join(one.name for one in alternatives.KINDS)}")
+    return options
 
 
 def main() -> int:
@@ -216,7 +227,7 @@ def main() -> int:
         return 2
     folder = options.folder or Path(tempfile.mkdtemp(prefix="aos-10m-"))
     kept, store = KeptFigures(folder / "figures.json"), CorpusStore(folder, options.cache)
-    report = Report("bench-10m", part=bool(options.only))
+    report = Report("bench-10m", part=bool(options.only or options.filter))
     try:
         if not options.tell:
             texts = RealTexts.read(options.evals)
