@@ -202,12 +202,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         help="search with so much memory for pages, and none of the system's beside it",
     )
     filters = [one.name for one in synthetic.all_filters()]
+    told = ", ".join(filters).replace("%", "%%")
     parser.add_argument(
-        "--filter",
-        action="append",
-        choices=filters,
-        metavar="NAME",
-        help=f"search under these alone: {', '.join(filters)}",
+        "--filter", action="append", choices=filters, metavar="NAME", help=f"search under these alone: {told}"
     )
     parser.add_argument("--tell", action="store_true", help="measure nothing; report what the folder has")
     parser.add_argument("--questions", type=int, default=QUESTIONS)
