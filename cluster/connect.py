@@ -32,7 +32,7 @@ LOOPBACK = "127.0.0.1"
 # How often Ray looks at what seldom changes; measured by `make bench-idle`.
 TIMERS = {
     "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "60000",  # each process writes down what it has counted ten times a second
-    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.5",  # instead of ten times a second; a start waits for it several times
+    "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.7",  # instead of ten times a second; a start waits for it several times
     "RAY_task_events_report_interval_ms": "0",  # of tasks that nobody looks at; 0: none
     "REPORTER_UPDATE_INTERVAL_MS": "15000",  # figures of the machine and of every process on it
     # Workers that have built an application, or read for a bulk job, wait for another task: for a minute, and not for
