@@ -24,7 +24,7 @@ from tests.evals.report import Report
 STEPS = ((1, 1), (2, 1), (4, 1), (8, 2), (16, 2), (32, 4), (64, 4))
 QUICK_STEPS = ((1, 1), (8, 2))
 WINDOW, QUICK_WINDOW = 20.0, 8.0  # seconds measured once all readers are at work
-START_SECONDS = 300.0  # for a first batch, and as many processes on so few cores; then it is measured as it is
+START_SECONDS = 480.0  # for a first batch, and as many processes on so few cores; then it is measured as it is
 NODE_CPUS, READER_CPUS = 2, 0.1  # so that Ray counts room for all of them
 PAGES_A_DOCUMENT = 50
 IDEAL, WANTED = 0.9, 500
@@ -164,7 +164,7 @@ async def measure_step(report: Report, mini: MiniCluster, readers: int, nodes: i
 
     mini.grow(nodes)
     ideal = readers / PAGE_SECONDS
-    pages = PAGES_A_READER * readers + round(ideal * (seconds + 30 + readers))
+    pages = PAGES_A_READER * readers + round(ideal * (seconds + 60 + readers))
     folder = mini.place / f"documents-{readers}"
     write_documents(folder, pages // PAGES_A_DOCUMENT + 1, PAGES_A_DOCUMENT)
     scope = await new_workspace(mini.admin)

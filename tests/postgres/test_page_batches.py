@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cluster.basics.errors import LeaseLost, Stalled, Unavailable
 from cluster.basics.scope import Scope
+from cluster.state.work.jobs import JobId
 from pipelines.documents.document import VersionId
 from pipelines.documents.index.generations import BrokenVectors, IndexedVersion
 from pipelines.documents.ingest.job_plan import READ
@@ -207,12 +209,9 @@ async def test_a_batch_is_as_long_as_its_job_is_quick(ledger: Bench, scope: Scop
 
     own = job.lease.job
     assert batches.size(own, 3, 180) == 300
-    assert batches.slice_pages(own) == SLICE_PAGES
     assert await batches.run(job, 20, lambda pages: stages, look, bool, bool, 1) == 20
     assert batches.size(own, 3, 180) == 3 * 20 / 4 * 180
     assert batches.size(own, 1, 1) == 10
-    assert batches.slice_pages(own) == 16, "five pages a second: four seconds of them, and no more than sixteen"
-    assert batches.slice_pages(type(own)("another")) == SLICE_PAGES
     assert batches.size(type(own)("another"), 3, 180) == 300
     assert batches.size(type(own)("another"), 1000, 180) == MOST_PAGES
 
@@ -256,16 +255,15 @@ async def test_nothing_reads_on_for_a_turn_whose_lease_was_lost(
     assert kept is not None and stages.closed
 
 
-@pytest.mark.parametrize(("readers", "seconds", "pages"), [(4, 5.0, 2), (4, 1.25, 8), (1, 2.0, 16), (4, 20.0, 2)])
+@pytest.mark.parametrize(("ms", "pages"), [(3000, 2), (1000, 4), (500, 8), (20, 10), (0, 10)])
 async def test_a_slice_is_as_long_as_a_reader_needs_seconds_for_it(
-    ledger: Bench, scope: Scope, folder: Path, readers: int, seconds: float, pages: int
+    ledger: Bench, scope: Scope, folder: Path, ms: int, pages: int
 ) -> None:
-    """By the pace of one reader: a slow page is not one of many that are read again after a kill."""
+    """By what its pages cost a reader, however slowly the readers of the first batch started: ten are left."""
     ledger.read = ledger.read.model_copy(update={"batch_pages": 10})
-    times = iter((100.0, 100.0 + seconds))
-    batches = PageBatches(ledger.jobs, ledger.store, ledger.blobs, ledger.read, None, lambda: next(times))
+    batches = PageBatches(ledger.jobs, ledger.store, ledger.blobs, ledger.read, None)
     await ledger.enqueue(scope, "scan", {"root": str(folder), "agent_id": None})
-    ledger.readers, stages = (lambda _: readers), ledger.here()
+    ledger.readers, stages = (lambda _: 4), ledger.here()
     job = await ledger.claim()
     await ledger.runner().turn(job, await ledger.recipe(), lambda: bool(ledger.reader.told))  # surveyed, nothing read
     seen: list[int] = []
@@ -274,12 +272,13 @@ async def test_a_slice_is_as_long_as_a_reader_needs_seconds_for_it(
         async def read(self, slices: Sequence[PageSlice]) -> AsyncIterator[list[ReadPage]]:
             seen.append(max(len(one.numbers) for one in slices))
             async for some in stages.read(slices):
-                yield some
+                yield [replace(one, page=replace(one.page, ms=ms)) for one in some]
 
     async def look(failure: object) -> None:
         assert failure is None
 
-    assert await batches.run(job, 10, lambda _: Seen(), look, bool, bool, readers) == 10  # type: ignore[arg-type,return-value]
-    times = iter((200.0, 201.0))
-    await batches.run(job, 10, lambda _: Seen(), look, bool, bool, readers)  # type: ignore[arg-type,return-value]
-    assert seen == [SLICE_PAGES, min(pages, 10)]
+    for _ in range(2):
+        assert await batches.run(job, 10, lambda _: Seen(), look, bool, bool, 4) == 10  # type: ignore[arg-type,return-value]
+    assert seen == [SLICE_PAGES, pages]
+    assert batches.slice_pages(job.lease.job) == min({2: 2, 4: 4, 8: 8}.get(pages, 16), 16)
+    assert batches.slice_pages(JobId("another")) == SLICE_PAGES

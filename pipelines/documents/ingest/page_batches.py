@@ -47,24 +47,24 @@ class PageBatches:
         self._jobs, self._store, self._blobs, self._read, self._vision = jobs, store, blobs, read, vision
         self._clock = clock
         self._last: tuple[JobId, float] | None = None  # pages a second of each reader in the last batch of a job
+        self._cost: tuple[JobId, float] | None = None  # seconds of a reader for a page of it
         self._cut = False  # whether that ended early
 
     def size(self, job: JobId, readers: int, seconds: float) -> int:
         """Pages of the job's next batch: so many readers need those seconds for them, at the pace of its last one."""
-        pace = self._reader_pace(job)
+        pace = self._last[1] if self._last is not None and self._last[0] == job else None
         seconds = min(seconds, BATCH_SECONDS_HERE) if self._cut else seconds  # so may this: others wait
         pages = PAGES_A_READER * readers if pace is None else pace * readers * seconds
         return max(self._read.batch_pages, min(round(pages), MOST_PAGES))
 
     def slice_pages(self, job: JobId) -> int:
-        """Pages of a slice: what one reader needs some seconds for, at the pace of the job's last batch."""
-        if (pace := self._reader_pace(job)) is None:
-            return SLICE_PAGES
-        return max(FEWEST_SLICE_PAGES, min(round(SLICE_SECONDS * pace), MOST_SLICE_PAGES))
+        """Pages of a slice: what one reader needs some seconds for, by what those of the job's last batch have cost.
 
-    def _reader_pace(self, job: JobId) -> float | None:
-        """Pages a second of one reader in the job's last batch."""
-        return self._last[1] if self._last is not None and self._last[0] == job else None
+        Not by its pace: that of a first batch is the pace at which readers start.
+        """
+        if self._cost is None or self._cost[0] != job:
+            return SLICE_PAGES
+        return max(FEWEST_SLICE_PAGES, min(round(SLICE_SECONDS / max(self._cost[1], 0.001)), MOST_SLICE_PAGES))
 
     async def run(
         self,
@@ -97,7 +97,7 @@ class PageBatches:
         slices = cut_slices([(u.payload, int(u.payload["number"])) for u in units.values()], paths, most_a_slice)
         in_line = [units[page_id(piece.version, number)] for piece in slices for number in piece.numbers]
         ahead = max(self._read.batch_pages, MOST_UNDER_WAY * most_a_slice * readers) if readers else None
-        began = self._clock()
+        began, spent = self._clock(), list[int]()
 
         async def seen() -> AsyncGenerator[list[ReadPage]]:
             reading = choose(len(units)).read(slices)
@@ -105,6 +105,7 @@ class PageBatches:
                 async for pages in reading:
                     for page in pages:
                         await look(page.page.failure)
+                    spent.extend(page.page.ms for page in pages)
                     improve = None if self._vision is None else self._vision.improve(lease, pages, units, paths, ended)
                     yield pages if improve is None else await improve
                     if stopped():
@@ -121,6 +122,8 @@ class PageBatches:
             async for pages in read:
                 done += await self._write(lease, pages, units)
                 await attempts.touch(page.key for page in pages)
+        if spent:
+            self._cost = lease.job, sum(spent) / len(spent) / 1000
         self._cut = stopped()
         if done >= self._read.batch_pages and (seconds := self._clock() - began) > 0:
             self._last = (lease.job, done / seconds / (readers or 1))
