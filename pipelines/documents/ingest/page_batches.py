@@ -122,12 +122,16 @@ class PageBatches:
             async for pages in read:
                 done += await self._write(lease, pages, units)
                 await attempts.touch(page.key for page in pages)
-        if spent:
-            self._cost = lease.job, sum(spent) / len(spent) / 1000
         self._cut = stopped()
-        if done >= self._read.batch_pages and (seconds := self._clock() - began) > 0:
-            self._last = (lease.job, done / seconds / (readers or 1))
+        self._remember(lease.job, done, began, readers or 1, spent)
         return done
+
+    def _remember(self, job: JobId, done: int, began: float, readers: int, spent: Sequence[int]) -> None:
+        """Keep what the job's next batch and its slices are cut by; `spent`: a reader's milliseconds for each page."""
+        if spent:
+            self._cost = job, sum(spent) / len(spent) / 1000
+        if done >= self._read.batch_pages and (seconds := self._clock() - began) > 0:
+            self._last = job, done / seconds / readers
 
     async def _write(self, lease: JobLease, pages: Sequence[ReadPage], units: Mapping[str, WorkUnit]) -> int:
         """Pages and their units' ends in one transaction; a failure that may pass waits for its next attempt."""
