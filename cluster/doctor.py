@@ -42,7 +42,7 @@ COMPUTED = {
 ENOUGH_DAYS = 14  # left of a certificate, below which somebody should renew it
 CHAPTER = "see README, What it costs, and what it opens"
 # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
-SANDBOX = (sys.executable, "-m", "skills.sandbox")
+SANDBOX = (sys.executable, "-P", "-m", "skills.sandbox")
 
 
 # What the libraries that ask the parts raise where a part is sick.

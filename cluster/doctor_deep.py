@@ -13,7 +13,7 @@ from rich.text import Text
 from cluster.basics.errors import Unavailable
 
 # What is stored is known above the cluster: it is not imported here but asked, as a program of its own.
-PROGRAM: Final = (sys.executable, "-m", "serve_apps.integrity.deep_program")
+PROGRAM: Final = (sys.executable, "-P", "-m", "serve_apps.integrity.deep_program")
 LEFT: Final = 3  # exit code where something is there that was not mended
 
 

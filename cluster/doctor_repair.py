@@ -13,7 +13,7 @@ from rich.text import Text
 from cluster.basics.errors import Unavailable
 
 # Documents stand above the cluster: their storage is not imported here but asked, as a program of its own.
-PROGRAM: Final = (sys.executable, "-m", "pipelines.documents.repair")
+PROGRAM: Final = (sys.executable, "-P", "-m", "pipelines.documents.repair")
 SECONDS: Final = 3600.0
 LEFT: Final = 3  # exit code where something is there that was not removed
 SHOWN: Final = 50

@@ -157,6 +157,7 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
                 f"AOS_STATE_DIR={state}",
                 f"AOS_PROFILE={settings.profile}",
                 sys.executable,
+                "-P",  # the folder that somebody stands in may have a `configs` of its own
                 "-m",
                 RESTARTING,
                 MODULE,

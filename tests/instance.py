@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,8 @@ def instance(**more: str) -> Iterator[Instance]:
     settings = load_settings(env)
     try:
         began = time.monotonic()
-        started = subprocess.run([AOS, "up"], env=env, capture_output=True, text=True, timeout=900, check=False)
+        call = partial(subprocess.run, env=env, cwd=folder, capture_output=True, text=True, check=False)
+        started = call([AOS, "up"], timeout=900)
         if started.returncode != 0:
             raise RuntimeError(f"aos up failed:\n{started.stdout[-2000:]}\n{started.stderr[-9000:]}")
         up_seconds = time.monotonic() - began
@@ -125,7 +127,7 @@ def instance(**more: str) -> Iterator[Instance]:
         with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120) as http:
             yield Instance(settings, env, http, up_seconds)
     finally:
-        subprocess.run([AOS, "down"], env=env, capture_output=True, timeout=180, check=False)
+        subprocess.run([AOS, "down"], env=env, cwd=folder, capture_output=True, timeout=180, check=False)
         shutil.rmtree(
             connect.ray_folder(settings.state_dir).parent, ignore_errors=True
         )  # under /tmp where paths are long

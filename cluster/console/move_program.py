@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from cluster.basics.errors import AosError, Permanent
 
-PROGRAM: Final = (sys.executable, "-m", "pipelines.documents.portable.move_program")
+PROGRAM: Final = (sys.executable, "-P", "-m", "pipelines.documents.portable.move_program")
 
 
 class MoveFailed(Permanent):

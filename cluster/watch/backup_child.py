@@ -20,7 +20,7 @@ class BackupChild:
         self,
         settings: Settings,
         report: Callable[[str], None],
-        command: Sequence[str] = (sys.executable, "-m", MODULE),
+        command: Sequence[str] = (sys.executable, "-P", "-m", MODULE),
         clock: Callable[[], float] = time.monotonic,
         end_seconds: float = END_SECONDS,
     ) -> None:

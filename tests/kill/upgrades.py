@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -150,9 +151,10 @@ def roll(report: Report, made: Instance, users: Users, code: Path) -> None:
     users.phase = "files and migrations"
     unpack("HEAD", code)
     began = time.monotonic()
-    check = subprocess.run([AOS, "upgrade", "--check"], env=dict(made.env), capture_output=True, text=True, check=False)
+    call = partial(subprocess.run, env=dict(made.env), cwd=code, capture_output=True, text=True, check=False)
+    check = call([AOS, "upgrade", "--check"])
     report.figure("aos upgrade --check before it", check.returncode, reference=3)
-    up = subprocess.run([AOS, "up"], env=dict(made.env), capture_output=True, text=True, check=False, timeout=600)
+    up = call([AOS, "up"], timeout=600)
     if up.returncode:
         raise RuntimeError(f"aos up failed: {up.stdout[-500:]} {up.stderr[-2000:]}")
     now = len(made.rows("select name from schema_migrations"))

@@ -22,7 +22,7 @@ backup = typer.Typer(
 Place = Annotated[str | None, typer.Option("--to", help="A folder or s3://bucket/prefix; AOS_BACKUP_URL by itself.")]
 From = Annotated[str | None, typer.Option("--from", help="A folder or s3://bucket/prefix; AOS_BACKUP_URL by itself.")]
 # What erases stands above the cluster: it is not imported here but asked, as a program of its own.
-REPLAY = (sys.executable, "-m", "serve_apps.governance.replay_log")
+REPLAY = (sys.executable, "-P", "-m", "serve_apps.governance.replay_log")
 
 
 @backup.command("run")

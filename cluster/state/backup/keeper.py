@@ -25,7 +25,7 @@ from configs.settings import load_settings
 
 MODULE: Final = "cluster.state.backup.keeper"
 # The command is a program of its own: a backup of hours keeps no log waiting, and its death ends nothing else.
-RUN: Final = (sys.executable, "-m", "cluster.cli", "backup", "run", "--json", "--prune")
+RUN: Final = (sys.executable, "-P", "-m", "cluster.cli", "backup", "run", "--json", "--prune")
 ROUND_SECONDS: Final = 15.0
 LONGEST_PAUSE: Final = 30.0
 AGAIN: Final = timedelta(minutes=10)  # after a backup that failed
