@@ -52,10 +52,8 @@ class Drill:
 
     def restore(self, name: str, to_time: datetime | None = None) -> dict[str, float]:
         """Seconds of each part, the start of its server included, and of all."""
-        words, told = (
-            ["restore", "--state-dir", str(self.folder / name), "--from", self.place.name, "--json"],
-            io.StringIO(),
-        )
+        words, told = ["restore", "--state-dir", str(self.folder / name), "--json"], io.StringIO()
+        words += ["--from", self.place.name, *([] if to_time is None else ["--to-time", to_time.isoformat()])]
         began = time.monotonic()
         with redirect_stdout(told):
             assert run_command(words) == 0
