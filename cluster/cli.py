@@ -157,10 +157,13 @@ def up(
 ) -> None:
     """Start Postgres, Redis, Ray and the applications, and return when all are healthy.
 
+    Where they run already, with files of another version, the state is migrated, and every part replaced while people
+    go on working; `aos upgrade --check` says first whether the old version may run on.
+
     Example: aos up --light
     """
     from cluster import doctor as probes  # the commands that only talk HTTP need not load these
-    from cluster import supervisor
+    from cluster import handover, supervisor
     from cluster.state import supervised
 
     if light:
@@ -183,7 +186,9 @@ def up(
     if foreground:
         supervisor.run_supervisor(settings, report)
         return
+    handover.end_older_supervisor(settings, report)
     supervisor.spawn_supervisor(settings, report)
+    handover.renew_parts(settings, report)
     body = {
         "url": api.base_url(settings.http),
         "docs": f"{api.base_url(settings.http)}/docs",

@@ -32,7 +32,13 @@ class Rollout:
 
     def deploy(self, report: Report) -> None:
         """Roll everything out; raises as `deploy.roll_out`."""
-        self._refresh_settings(report)
+        try:
+            self._refresh_settings(report)
+        except (Unavailable, InvalidConfiguration) as error:
+            report(f"the settings' rows could not be read, those of before count: {error}")
+        self._send(report)
+
+    def _send(self, report: Report) -> None:
         deploy.deploy_applications(self.settings, report, self._marks, self._base)
 
     def began(self, report: Report) -> None:
@@ -59,10 +65,11 @@ class Rollout:
             return  # whoever repairs Postgres sees that as well
         parts = sorted({part for asked in taken.values() for part in asked})
         report(f"restarting {', '.join(parts)}, as asked")
-        failed: AosError | None = None
+        failed: AosError | InvalidConfiguration | None = None
         try:
-            self.deploy(report)
-        except AosError as error:
+            self._refresh_settings(report)  # without the new marks nothing would be replaced
+            self._send(report)
+        except (AosError, InvalidConfiguration) as error:
             failed = error
             report(f"the restart failed: {error}")
         try:
@@ -71,15 +78,11 @@ class Rollout:
             report(f"how the restart ended could not be written down: {error}")
 
     def _refresh_settings(self, report: Report) -> None:
-        try:
-            read_at = self._restart_ledger().now()
-            kept = read_stored_rows(self._base)
-            found, left_out = layer_settings(kept, self._environment)
-            self.settings = found.settings if kept.values else self._base
-            self._marks, self._read_at = self._restart_ledger().marks(), read_at
-        except (Unavailable, InvalidConfiguration) as error:
-            report(f"the settings' rows could not be read, those of before count: {error}")
-            return
+        read_at = self._restart_ledger().now()
+        kept = read_stored_rows(self._base)
+        found, left_out = layer_settings(kept, self._environment)
+        self.settings = found.settings if kept.values else self._base
+        self._marks, self._read_at = self._restart_ledger().marks(), read_at
         for name, why in left_out.items():
             report(f"the row {name} of system_settings is left out: {why}")
 

@@ -17,8 +17,9 @@ import httpx2
 import psutil
 
 from cluster import connect
-from cluster.basics.errors import AosError, Conflict, InvalidSettings
-from cluster.deploy import HEALTHY_SECONDS
+from cluster.basics.errors import AosError, Conflict, InvalidSettings, Unavailable
+from cluster.deploy import HEALTHY_SECONDS, list_applications
+from cluster.handover import code_mark
 from cluster.health_rounds import LivenessRounds
 from cluster.models.embedding.provider_chain import OLLAMA, PACKAGED, choose_provider
 from cluster.rollout import Rollout
@@ -107,6 +108,8 @@ def _first_password(settings: Settings) -> Path:
 def run_supervisor(settings: Settings, report: Report) -> None:
     """Run Ray and the applications until SIGTERM or SIGINT, repairing what dies; then stop everything.
 
+    Where they run already, they are taken over: that is no start, and what fails then is a repair to be tried again.
+
     Raises:
         Conflict: another supervisor runs for this state directory.
         AosError: the first start fails; everything is stopped again.
@@ -116,16 +119,26 @@ def run_supervisor(settings: Settings, report: Report) -> None:
         _take_lock(lock.fileno(), state)
         supervised.pid_path(state).write_text(f"{os.getpid()}\n")
         supervised.note_profile(state, settings.profile)
+        supervised.note_code(state, "supervisor", code_mark())
         stopping = _Stopping()
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
         rollout, rounds = Rollout(settings), LivenessRounds(settings, report)
-        backups = BackupChild(settings, report)
+        backups, taken_over, unrepaired = BackupChild(settings, report), _runs_already(settings), ""
         try:
-            _bring_up(settings, rollout, report, rounds.stand_in)
-            rollout.began(report)
-            supervised.write_status(state, "ready")
-            _watch_instance(settings, report, rollout, rounds, backups)
+            try:
+                _bring_up(settings, rollout, report, rounds.stand_in)
+            except AosError as error:
+                if not taken_over:
+                    raise
+                unrepaired = "what was taken over"
+                report(f"it goes on as it is: {error}")
+            else:
+                rollout.began(report)
+                supervised.write_status(state, "ready")
+            if not taken_over:
+                supervised.note_code(state, "parts", code_mark())
+            _watch_instance(settings, report, rollout, rounds, backups, unrepaired)
         except AosError as error:
             supervised.write_status(state, "failed", f"{error} {error.hint}".strip())
             raise
@@ -217,6 +230,16 @@ class _Stopping:
             raise _Stop
 
 
+def _runs_already(settings: Settings) -> bool:
+    """True where applications are there that another supervisor has started; also where nobody says that none are."""
+    if settings.ray.address is None and not connect.is_head_alive(settings.state_dir):
+        return False
+    try:
+        return bool(list_applications(connect.ray_dashboard(settings)))
+    except Unavailable:
+        return True
+
+
 def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: StandIn) -> None:
     def say(line: str) -> None:
         supervised.write_status(settings.state_dir, "starting", line)
@@ -237,10 +260,14 @@ def _watch_instance(
     rollout: Rollout | None = None,
     rounds: LivenessRounds | None = None,
     backups: BackupChild | None = None,
+    unrepaired: str = "",
 ) -> None:
-    """Look once a second; after a failed repair wait longer each time, and never give up."""
+    """Look once a second; after a failed repair wait longer each time, and never give up.
+
+    `unrepaired`: what is to be repaired from the first look on.
+    """
     rollout, rounds = rollout or Rollout(settings), rounds or LivenessRounds(settings, report)
-    restarts, pause, unrepaired, away = 0, WATCH_SECONDS, "", ""
+    restarts, pause, away = 0, WATCH_SECONDS, ""
     next_sign = math.inf if settings.ray.address is None else 0.0
     while True:
         time.sleep(pause)

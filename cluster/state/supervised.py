@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
@@ -99,6 +100,18 @@ def running_profile(state_dir: Path) -> str:
     """The profile that the instance runs with, or ran with the last time; empty where that is unknown."""
     with suppress(FileNotFoundError):
         return (state_dir / "supervisor.profile").read_text(encoding="utf-8").strip()
+    return ""
+
+
+def note_code(state_dir: Path, who: Literal["supervisor", "parts"], mark: str) -> None:
+    """Write down which code the supervisor has loaded, or the parts that it started."""
+    (state_dir / f"{who}.code").write_text(f"{mark}\n", encoding="utf-8")
+
+
+def noted_code(state_dir: Path, who: Literal["supervisor", "parts"]) -> str:
+    """What `note_code` wrote; empty where code from before it runs, or nothing ever did."""
+    with suppress(FileNotFoundError):
+        return (state_dir / f"{who}.code").read_text(encoding="utf-8").strip()
     return ""
 
 

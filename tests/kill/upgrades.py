@@ -18,6 +18,7 @@ import httpx
 import psutil
 
 from cluster import connect
+from cluster.state import supervised
 from tests.evals.report import ROOT, Report
 from tests.fakes.older_state import predecessors
 from tests.fakes.webhook_receiver import Receiver, receiving
@@ -36,7 +37,6 @@ TESTS = (
 )
 OLD = "4ca688ce"  # the newest commit of the second predecessor's schema (0106)
 EVERY = 0.2  # seconds: five requests a second
-PARTS = ("embedding", "worker", "gateway", "console")
 REPLICAS = ("ServeReplica:gateway", "ServeReplica:worker")
 BEFORE = AFTER = 20.0
 
@@ -148,7 +148,8 @@ def roll(report: Report, made: Instance, users: Users, code: Path) -> None:
     time.sleep(BEFORE)
     before = replicas(made)
     applied = len(made.rows("select name from schema_migrations"))
-    users.phase = "files and migrations"
+    before_supervisor = supervised.find_supervisor(made.settings.state_dir)
+    users.phase = "update"
     unpack("HEAD", code)
     began = time.monotonic()
     call = partial(subprocess.run, env=dict(made.env), cwd=code, capture_output=True, text=True, check=False)
@@ -159,13 +160,13 @@ def roll(report: Report, made: Instance, users: Users, code: Path) -> None:
         raise RuntimeError(f"aos up failed: {up.stdout[-500:]} {up.stderr[-2000:]}")
     now = len(made.rows("select name from schema_migrations"))
     report.figure("migrations applied under the old version's replicas", now - applied)
-    users.phase = "replicas"
-    hint = made.http.post("/api/admin/restart-hint", json={"parts": list(PARTS)})
-    hint.raise_for_status()
-    until_rolled(made)
     report.figure("files replaced until all replicas are new", time.monotonic() - began, unit="s")
     left = before & replicas(made)
-    report.figure("replicas of the old version that are left", len(left), reference=len(before), holds=not left)
+    report.figure(
+        "replicas of the old version that are left", len(left), reference=len(before), goal=BESIDE, holds=not left
+    )
+    same = before_supervisor == supervised.find_supervisor(made.settings.state_dir)
+    report.figure("the old version's supervisor is left", str(same), goal=BESIDE, holds=not same)
     users.phase = "after"
     time.sleep(AFTER)
 
@@ -181,21 +182,6 @@ def replicas(made: Instance) -> set[int]:
         if any(one in title for one in REPLICAS):
             found.add(process.pid)
     return found
-
-
-def until_rolled(made: Instance, seconds: float = 420) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            items = made.http.get("/api/admin/restarts").json()["items"]
-        except (httpx.HTTPError, ValueError):
-            items = [{"done_at": None}]
-        if items and all(item["done_at"] for item in items):
-            if wrong := [item["error"] for item in items if item["error"]]:
-                raise RuntimeError(f"the restart failed: {wrong}")
-            return
-        time.sleep(0.5)
-    raise TimeoutError("the restart is not carried out")
 
 
 def judge(report: Report, made: Instance, users: Users, receiver: Receiver) -> None:

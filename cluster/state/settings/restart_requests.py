@@ -85,6 +85,20 @@ class RestartLedger:
             rows = connection.execute(self._sql["take"]).fetchall()
         return {int(row["id"]): tuple(row["parts"]) for row in rows}
 
+    def ask(self, parts: tuple[Part, ...]) -> int:
+        """Want parts restarted, as whoever started them; the number of the wish."""
+        with self._open_connection() as connection:
+            named = {"parts": [str(part) for part in parts], "user": None}
+            row = connection.execute(self._sql["ask"], named).fetchone()
+        assert row is not None
+        return int(row["id"])
+
+    def ended(self, id_: int) -> str | None:
+        """Why one did not succeed, empty where it did; None while it is not over."""
+        with self._open_connection() as connection:
+            row = connection.execute(self._sql["show"], {"id": id_}).fetchone()
+        return None if row is None or row["done_at"] is None else row["error"] or ""
+
     def now(self) -> datetime:
         """The moment by Postgres' clock: what is changed later was not yet read by what starts now."""
         with self._open_connection() as connection:
