@@ -187,8 +187,10 @@ def up(
         supervisor.run_supervisor(settings, report)
         return
     handover.end_older_supervisor(settings, report)
+    wish = handover.ask_for_new_parts(settings, report)
     supervisor.spawn_supervisor(settings, report)
-    handover.renew_parts(settings, report)
+    if wish is not None:
+        handover.wait_for_new_parts(settings, wish)
     body = {
         "url": api.base_url(settings.http),
         "docs": f"{api.base_url(settings.http)}/docs",

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
+from cluster import connect
 from cluster.basics.errors import Unavailable
+from cluster.deploy import list_applications
 from cluster.state import supervised
 from cluster.state.db.daemon import end_process
 from cluster.state.db.embedded import postgres_endpoints, timeline_fence
@@ -48,28 +50,48 @@ def end_older_supervisor(settings: Settings, report: Report) -> None:
         end_process(process, signal.SIGKILL, seconds=10)
 
 
-def renew_parts(settings: Settings, report: Report) -> None:
-    """Have the parts replaced that were begun with other code, each replica when its successor answers.
+def runs_already(settings: Settings) -> bool:
+    """True where applications are there that somebody has started; also where nobody says that none are."""
+    if settings.ray.address is None and not connect.is_head_alive(settings.state_dir):
+        return False
+    try:
+        return bool(list_applications(connect.ray_dashboard(settings)))
+    except Unavailable:
+        return True
 
-    The state has been migrated, and a supervisor of this code runs. Raises Unavailable where the new ones do not start:
-    those of before go on.
+
+def ask_for_new_parts(settings: Settings, report: Report) -> int | None:
+    """Want parts that were begun with other code replaced; the number of the wish, None where there is none to replace.
+
+    Before a supervisor of this code deploys for the first time: without another mark Serve would start what it packed
+    with the old code, in the new files. The state has been migrated.
     """
     state, mark = settings.state_dir, code_mark()
-    if supervised.noted_code(state, "parts") == mark or supervised.noted_code(state, "supervisor") != mark:
-        return
-    ledger = RestartLedger(postgres_endpoints(settings)[0], timeline_fence(settings))
-    number = ledger.ask(tuple(APPLICATIONS))
+    theirs = supervised.find_supervisor(state) is not None and supervised.noted_code(state, "supervisor") != mark
+    if theirs or supervised.noted_code(state, "parts") == mark or not runs_already(settings):
+        return None
     report("its parts are of other code: they are replaced, one replica after the other")
+    return _ledger(settings).ask(tuple(APPLICATIONS))
+
+
+def wait_for_new_parts(settings: Settings, number: int) -> None:
+    """Until a supervisor has replaced them, each replica when its successor answered.
+
+    Raises Unavailable where the new ones do not start: those of before go on.
+    """
+    ledger, log = _ledger(settings), supervised.log_path(settings.state_dir)
     deadline = time.monotonic() + LONGEST_SECONDS
     while (ended := ledger.ended(number)) is None:
         if time.monotonic() > deadline:
-            raise Unavailable(
-                f"the parts were not replaced within {LONGEST_SECONDS} s", fix=f"See {supervised.log_path(state)}."
-            )
+            raise Unavailable(f"the parts were not replaced within {LONGEST_SECONDS} s", fix=f"See {log}.")
         time.sleep(LOOK_SECONDS)
     if ended:
         raise Unavailable(
             f"the parts of this version do not start, those of before go on: {ended}",
-            fix=f"See {supervised.log_path(state)}; `aos down`, then `aos up` begins everything anew.",
+            fix=f"See {log}; `aos down`, then `aos up` begins everything anew.",
         )
-    supervised.note_code(state, "parts", mark)
+    supervised.note_code(settings.state_dir, "parts", code_mark())
+
+
+def _ledger(settings: Settings) -> RestartLedger:
+    return RestartLedger(postgres_endpoints(settings)[0], timeline_fence(settings))

@@ -17,9 +17,9 @@ import httpx2
 import psutil
 
 from cluster import connect
-from cluster.basics.errors import AosError, Conflict, InvalidSettings, Unavailable
-from cluster.deploy import HEALTHY_SECONDS, list_applications
-from cluster.handover import code_mark
+from cluster.basics.errors import AosError, Conflict, InvalidSettings
+from cluster.deploy import HEALTHY_SECONDS
+from cluster.handover import code_mark, runs_already
 from cluster.health_rounds import LivenessRounds
 from cluster.models.embedding.provider_chain import OLLAMA, PACKAGED, choose_provider
 from cluster.rollout import Rollout
@@ -124,7 +124,7 @@ def run_supervisor(settings: Settings, report: Report) -> None:
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
         rollout, rounds = Rollout(settings), LivenessRounds(settings, report)
-        backups, taken_over, unrepaired = BackupChild(settings, report), _runs_already(settings), ""
+        backups, taken_over, unrepaired = BackupChild(settings, report), runs_already(settings), ""
         try:
             try:
                 _bring_up(settings, rollout, report, rounds.stand_in)
@@ -132,6 +132,7 @@ def run_supervisor(settings: Settings, report: Report) -> None:
                 if not taken_over:
                     raise
                 unrepaired = "what was taken over"
+                supervised.write_status(state, "repairing", f"it goes on as it is: {error}")
                 report(f"it goes on as it is: {error}")
             else:
                 rollout.began(report)
@@ -228,16 +229,6 @@ class _Stopping:
         if not self._asked:
             self._asked = True
             raise _Stop
-
-
-def _runs_already(settings: Settings) -> bool:
-    """True where applications are there that another supervisor has started; also where nobody says that none are."""
-    if settings.ray.address is None and not connect.is_head_alive(settings.state_dir):
-        return False
-    try:
-        return bool(list_applications(connect.ray_dashboard(settings)))
-    except Unavailable:
-        return True
 
 
 def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: StandIn) -> None:

@@ -1,6 +1,7 @@
 """Status of the supervisor of a state directory: its last written phase, its process, and waiting until ready."""
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable
@@ -157,6 +158,8 @@ def wait_until_ready(
         said = status if status is not None and status.pid == process else None
         if said is not None and said.phase == "ready":
             return
+        if said is not None and said.phase == "repairing" and seconds == math.inf:  # one that has just begun
+            raise Unavailable(said.detail, fix=f"It is tried again. The whole log: {log}")
         if said is not None and said.phase != "failed" and said.detail not in {"", seen}:
             seen = said.detail
             report(seen)

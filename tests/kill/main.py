@@ -17,6 +17,7 @@ import psycopg
 
 from cluster import connect
 from cluster.basics.errors import Unavailable
+from cluster.state import supervised
 from cluster.watch.memory import use_now
 from pipelines.documents.ingest.page_batches import SLICE_PAGES
 from tests.evals.report import Report
@@ -207,9 +208,15 @@ def asleep(made: Instance, folder: Path, report: Report, expected: list[str]) ->
     if sleeper is None:
         report.figure("sleeper refused", None, goal=ASLEEP)
         return
-    sleeper.send_signal(signal.SIGSTOP)
-    taken = until(lambda: made.rows("select fence from jobs where id = %s", job)[0][0] > fence, 120)
-    sleeper.send_signal(signal.SIGCONT)
+    watch = supervised.find_supervisor(made.settings.state_dir)  # else it ends what gives no answer, and nobody wakes
+    stopped = [one for one in (watch, sleeper) if one is not None]
+    try:
+        for process in stopped:
+            process.send_signal(signal.SIGSTOP)
+        taken = until(lambda: made.rows("select fence from jobs where id = %s", job)[0][0] > fence, 120)
+    finally:
+        for process in reversed(stopped):
+            process.send_signal(signal.SIGCONT)
     ended = made.wait(job)
     total, distinct = pages(made)
     ((refused,),) = made.rows("select count(*) from events where type = 'write_refused' and stream = %s", f"job:{job}")

@@ -76,6 +76,26 @@ def test_ad_06_the_supervisor_restarts_what_was_asked_for(app_dsn: str, admin_ds
         assert "restarting gateway, as asked" in said
 
 
+def test_ad_06_settings_that_cannot_be_read_are_why_a_restart_failed(
+    app_dsn: str, admin_dsn: str, tmp_path: Path
+) -> None:
+    """AD-06: without the rows' marks the plan would be the one that runs, and nothing would be replaced."""
+    with serve_api({f"PUT {PATH}": {}, f"GET {PATH}": WELL}) as fake, psycopg.connect(admin_dsn, autocommit=True) as db:
+        port = fake.url.rpartition(":")[2]
+        env = {"AOS_STATE_DIR": str(tmp_path), "DATABASE_URL": app_dsn, "AOS_RAY_DASHBOARD_PORT": port}
+        connect.token_path(tmp_path).write_text("access-1")
+        said: list[str] = []
+        rollout = Rollout(load_settings(env), Clock(), env | {"AOS_WORKER_REPLICAS": "none"})
+        db.execute("insert into system_settings (key, value) values ('ocr.dpi', '200')")
+        db.execute("insert into restarts (parts) values ('{worker}')")
+        rollout.restart(said.append)
+        error = db.execute("select error from restarts where done_at is not null").fetchone()
+        assert error is not None and "worker.replicas" in error[0], said
+        assert not fake.of(f"PUT {PATH}")
+        rollout.deploy(said.append)  # a repair goes on with what was read last
+        assert len(fake.of(f"PUT {PATH}")) == 1
+
+
 def test_a_postgres_that_is_away_keeps_what_it_said_last(tmp_path: Path) -> None:
     with serve_api({f"PUT {PATH}": {}, f"GET {PATH}": WELL}) as fake:
         port = fake.url.rpartition(":")[2]

@@ -1,6 +1,7 @@
 """What the supervisor lives through: a dashboard that is closed, sick or babbles, servers that do not come up."""
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from cluster import connect, deploy, supervisor
 from cluster.basics.errors import Unavailable
+from cluster.handover import code_mark
 from cluster.health_rounds import CONTROLLER_SECONDS, GCS_HEALTH, LivenessRounds
 from cluster.state import supervised
 from cluster.state.db import embedded
@@ -103,6 +105,29 @@ def test_it_repairs_until_the_applications_are_back(tmp_path: Path) -> None:
     assert said[2].startswith("repair failed, again in 2 s")
     status = supervised.read_status(tmp_path)
     assert status is not None and (status.phase, status.restarts) == ("ready", 2)
+
+
+def test_what_runs_is_taken_over_and_a_plan_that_fails_stops_none_of_it(tmp_path: Path) -> None:
+    """Another version's plan is not deployed at once: that is a repair to be tried again, and no start that failed."""
+    said: list[str] = []
+
+    def report(line: str) -> None:
+        said.append(line)
+        if line == "repaired":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    refused = [(400, b"no such field x"), b""]
+    with joined(tmp_path, WELL, refused) as (settings, fake):
+        try:
+            embedded.start_servers(settings)  # nothing else is lost
+            supervisor.run_supervisor(settings, report)
+        finally:
+            embedded.stop_servers(tmp_path)
+        assert len(fake.of(f"PUT {PATH}")) == 2
+    assert any("it goes on as it is" in line and "no such field x" in line for line in said), said
+    assert said.index("lost what was taken over: repairing") < said.index("repaired")
+    assert supervised.noted_code(tmp_path, "parts") == "", "what runs is of whatever code it was begun with"
+    assert supervised.noted_code(tmp_path, "supervisor") == code_mark()
 
 
 class StopsAtTheFirstLook(LivenessRounds):
