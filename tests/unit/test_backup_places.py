@@ -21,7 +21,6 @@ from cluster.state.backup.erasure_log import erasure_log
 from cluster.state.backup.instance_claim import ForeignDestination, claim_database, claim_destination
 from cluster.state.backup.log_segments import LogSpool, fetch_log
 from cluster.state.backup.pruning import prune_backups
-from cluster.state.backup.restoring import UNFINISHED, finish_restore, require_finished
 from cluster.state.backup.verification import verify_destination
 from cluster.state.backup.wrapped_files import read_passphrase, unwrap_files, wrap_files
 from cluster.state.objects.migration import FolderSide, KeyLeadsOut
@@ -60,14 +59,6 @@ def test_dp_07_a_file_is_on_the_disk_before_its_name_and_the_name_before_it_coun
     assert synced == [*((name, False) for name in folders), ("manifest", False), ("1", True)]
     assert (tmp_path / "to/backups/1/manifest").stat().st_mode & 0o777 == 0o600
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "to").rglob("*") if path.is_dir()} == {0o700}
-
-
-def test_dp_07_what_was_restored_is_on_the_disk_before_anything_may_open_it(tmp_path: Path) -> None:
-    (tmp_path / UNFINISHED).touch()
-    seen: list[bool] = []
-    finish_restore(tmp_path, sync=lambda: seen.append((tmp_path / UNFINISHED).exists()))
-    assert seen == [True]
-    require_finished(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["../out", "a/../../out", "/etc/passwd", "", "a//b", "."])

@@ -4,9 +4,8 @@ A round asks Postgres what jobs and new documents name, which costs as much as i
 that come without a job, as with an imported workspace, come with the next backup.
 """
 
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -29,11 +28,11 @@ OVERLAP: Final = timedelta(minutes=10)  # a transaction may be open for so long 
 QUERIES: Final = load_queries(Path(__file__).with_name("arrivals.sql"))
 
 
-def blob_side(settings: Settings, sync: Callable[[int], None] = os.fsync) -> ObjectSide:
-    """Where this instance keeps its bytes; `sync` brings a file of a folder to its disk."""
+def blob_side(settings: Settings) -> ObjectSide:
+    """Where this instance keeps its bytes."""
     if settings.blobs.url is not None:
         return BucketSide(Bucket.of(settings.blobs))
-    return FolderSide(settings.state_dir / "blobs", sync=sync)
+    return FolderSide(settings.state_dir / "blobs")
 
 
 def checked_blocks(blocks: Iterator[bytes], digest: str, what: str) -> Iterator[bytes]:

@@ -88,9 +88,8 @@ def restore_instance(settings: Settings, place: Destination, to_time: datetime |
     return done
 
 
-def finish_restore(state_dir: Path, sync: Callable[[], None] = os.sync) -> None:
-    """Erasures were carried out again, too: all of it goes to the disk, and then it may be opened."""
-    sync()  # once, for half of the time that bytes take is a sync for each
+def finish_restore(state_dir: Path) -> None:
+    """Erasures were carried out again, too."""
     (state_dir / UNFINISHED).unlink()
 
 
@@ -223,7 +222,7 @@ def _put_secrets(settings: Settings, place: Destination, last: BackupManifest, r
 
 def _put_blobs(settings: Settings, place: Destination, done: Restore, report: Report) -> None:
     erased = {name.removeprefix("blob:") for name in erased_files(place)}
-    target, count = blob_side(settings, sync=lambda _: None), 0  # `finish_restore` brings them to the disk
+    target, count = blob_side(settings), 0
 
     def put(one: BlobRecord) -> str | bool:
         if target.size(one.key) == one.size:
