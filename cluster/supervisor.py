@@ -239,7 +239,7 @@ def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: St
     say("ray")
     connect.ensure_cluster(settings)
     if settings.ray.address is None:
-        stand_in.open()  # until the proxy is there; one of a product that runs already keeps the port to itself
+        stand_in.open()  # until the proxy is there; not where one of a product that runs already is
     say("applications")
     rollout.deploy(say)
     stand_in.close()

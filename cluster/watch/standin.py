@@ -89,8 +89,10 @@ class StandIn:
         return self._server is not None
 
     def open(self) -> bool:
-        """Begin to answer; False where somebody else has the port for himself."""
+        """Begin to answer; False where somebody else is there: the kernel would give us a part of his clients."""
         if self._server is None:
+            if count_listeners(self._port):
+                return False
             try:
                 server = _Server((self._host, self._port), _Refusal)
             except OSError:

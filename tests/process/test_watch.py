@@ -155,11 +155,12 @@ def test_the_port_says_when_to_come_back_until_the_proxy_is_there() -> None:
         stand_in.close()
     stand_in.close()
     assert count_listeners(port) == 0
-    with socket.socket() as alone:
-        alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        alone.bind(("127.0.0.1", port))
-        alone.listen()
-        assert not stand_in.open(), "somebody has it for himself"
+    for how in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # a proxy that runs shares its port with its next one
+        with socket.socket() as first:
+            first.setsockopt(socket.SOL_SOCKET, how, 1)
+            first.bind(("127.0.0.1", port))
+            first.listen()
+            assert not stand_in.open(), "somebody is there, and would lose a part of his clients"
 
 
 def test_rays_own_template_is_mended(tmp_path: Path) -> None:
