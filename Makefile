@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .PHONY: help install install-runtime notices lock sbom audit bundle system demo up down doctor test test-unit lint \
         eval-ocr eval-qa eval-ir eval-cache eval-ablation eval-embedding eval-ingest eval-agents eval-security eval-tokens eval-replay eval-routing eval-guard eval-sandbox \
         eval-graph eval-cases eval-structure eval-chunkers eval-answers eval-documents-path eval-languages eval-extract eval-corrections \
-        packs bench bench-idle bench-1m bench-10m bench-scale bench-gpu test-kill test-chaos test-ha test-upgrade test-restore test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
+        packs bench bench-idle bench-1m bench-10m bench-scale bench-gpu bench-fairness test-kill test-chaos test-ha test-upgrade test-restore test-portable test-reembed test-audit test-sources test-console browser slapd dovecot samba syslog test-approvals test-access test-api test-vllm clean
 
 PYTHON ?= python3.11
 VENV := .venv
@@ -273,6 +273,9 @@ bench-scale: install ## 1 to 64 readers that sleep, on 1 to 4 nodes of a mini cl
 bench-gpu: install ## embedder, cross-encoder and EasyOCR on a GPU against the same on the CPU
 	$(RUN) -m tests.bench.bench_gpu
 
+bench-fairness: install ## a tenant behind another's bulk, small uploads behind scans, bulk beside busy cores; wants a calm machine. QUICK=1
+	$(RUN) -m tests.kill.fairness $(if $(QUICK),--quick)
+
 test-kill: install ## kill things; nothing may be lost. BLOBS=s3: with all bytes in a bucket
 	$(RUN) -m tests.kill.main --blobs $(or $(BLOBS),folder)
 
@@ -287,6 +290,9 @@ test-upgrade: install ## states of earlier versions start under this one; an upd
 
 test-restore: install ## a filled instance under load backed up, and put back as it was at a time; nothing may differ
 	$(RUN) -m tests.kill.restore_drill
+
+test-portable: install ## a workspace exported, imported and merged, each killed on the way; nothing may be lost or doubled
+	$(RUN) -m tests.kill.workspace_moves
 
 test-reembed: install ## the embedder changed by settings twice in a row, under readers
 	$(RUN) -m tests.kill.embedders

@@ -31,6 +31,7 @@ _LEAST_READERS = 2  # that there must be room for, where the cluster decides
 MODEL_APPLICATIONS = {"embedding": "embedding", "reranker": "rerank"}  # with the section of settings of each
 NOBODY: Mapping[str, int] = MappingProxyType({})
 RESTING = frozenset({"embedding", "reranker", "console"})  # nobody needs them to be there before they are asked
+REST_SECONDS = 600  # of an embedder that may end, where the profile says nothing else
 READING = "worker"  # small inputs are read in its replica, large ones by actors: EasyOCR runs in both
 
 
@@ -100,9 +101,12 @@ def _needed_applications(served: list[dict[str, Any]], settings: sections.Settin
         for deployment in app["deployments"]:
             if app["name"] == READING:
                 deployment["num_replicas"] = settings.worker.replicas
-            if app["name"] == "embedding" and choose_runtime(settings) != "torch":
-                # Numpy's products are small: two threads wait for each other longer than they compute.
-                deployment["ray_actor_options"]["runtime_env"]["env_vars"]["OMP_NUM_THREADS"] = "1"
+            if app["name"] == "embedding":
+                own = settings.embedding
+                deployment["autoscaling_config"] |= {"min_replicas": own.min_replicas, "max_replicas": own.max_replicas}
+                if choose_runtime(settings) != "torch":
+                    # Numpy's products are small: two threads wait for each other longer than they compute.
+                    deployment["ray_actor_options"]["runtime_env"]["env_vars"]["OMP_NUM_THREADS"] = "1"
             if app["name"] == "gateway" and settings.worker.placement == "inproc":
                 deployment["autoscaling_config"]["max_replicas"] = 1  # another one would work on jobs, too
             if seconds := _rest_seconds(app["name"], settings):
@@ -113,7 +117,8 @@ def _needed_applications(served: list[dict[str, Any]], settings: sections.Settin
 def _rest_seconds(application: str, settings: sections.Settings) -> int:
     """After how long unused it ends; 0: it stays."""
     own = settings.console.rest_seconds if application == "console" else 0
-    return own or (settings.light.rest_seconds if application in RESTING else 0)
+    own = own or (settings.light.rest_seconds if application in RESTING else 0)
+    return own or (REST_SECONDS if application == "embedding" and not settings.embedding.min_replicas else 0)
 
 
 def _let_rest(deployment: dict[str, Any], seconds: int) -> None:

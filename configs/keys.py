@@ -51,6 +51,8 @@ _READ_BY: Mapping[str, tuple[Part, ...]] = {
     "chunk": (Part.GATEWAY, Part.WORKER),
     "embedding": (Part.EMBEDDING, Part.GATEWAY, Part.WORKER),
     "embedding.gpu": (Part.EMBEDDING, Part.RERANKER, Part.WORKER),  # who shares a GPU gets another share
+    "embedding.min_replicas": (Part.EMBEDDING, Part.WORKER),
+    "embedding.max_replicas": (Part.EMBEDDING, Part.RERANKER, Part.WORKER),
     "rerank.model": (Part.GATEWAY, Part.RERANKER),
     "rerank.download": (Part.GATEWAY, Part.RERANKER),
     "rerank.max_tokens": (Part.GATEWAY, Part.RERANKER),

@@ -23,6 +23,9 @@ class EmbeddingSettings(Section):
     has torch in a process of its own while there is much to do. `auto` is `both` on one machine without a GPU where
     the model is such a one, and `torch` elsewhere.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
+    `min_replicas`, `max_replicas`: as many there are at least and at most, by the work. With none at least the last one
+    ends ten minutes after the last question, or after `light.rest_seconds`, and whoever asks next begins one: a search
+    waits `search.embed_seconds` for it, and is answered by its words alone where that is too short.
     `batch_tokens`: of a batch, padding included; 2,048 on a CPU and 32,768 on a GPU unless given. `queue_tokens`: more
     than these waiting in a lane, and callers are refused. `cache_entries`: vectors of questions kept for each
     workspace, 1.5 KiB each.
@@ -50,6 +53,8 @@ class EmbeddingSettings(Section):
     attempts: int = Field(4, ge=1, le=10)
     placement: Literal["inproc", "serve"] = "serve"
     gpu: Gpu = "auto"
+    min_replicas: int = Field(1, ge=0)
+    max_replicas: int = Field(2, ge=1)
     former_model: str | None = None
     former_base_url: str | None = None
     former_api_key: Secret = None
@@ -61,6 +66,12 @@ class EmbeddingSettings(Section):
     def _are_two(self) -> "EmbeddingSettings":
         if self.former_model == self.model and (self.former_base_url is None) == (self.base_url is None):
             raise ValueError(f"former_model is {self.model}, as model is: nobody could tell their vectors apart")
+        return self
+
+    @model_validator(mode="after")
+    def _least_below_most(self) -> "EmbeddingSettings":
+        if self.min_replicas > self.max_replicas:
+            raise ValueError(f"min_replicas is {self.min_replicas}, more than max_replicas: {self.max_replicas}")
         return self
 
     def of_former(self) -> "EmbeddingSettings | None":

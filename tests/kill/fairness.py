@@ -1,6 +1,6 @@
 """Lanes shared by those who wait: a tenant behind another's bulk, small uploads behind scans, bulk beside busy cores.
 
-`python -m tests.kill.fairness`; of its own accord only: it wants a calm machine, and says so by how long things took.
+`make bench-fairness`; of its own accord only: it wants a calm machine, and says so by how long things took.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""`python -m tests.kill.workspace_moves`: a workspace exported, imported and merged, each killed on the way."""
+"""`make test-portable`: a workspace exported, imported and merged, each killed on the way."""
 
 import argparse
 import asyncio

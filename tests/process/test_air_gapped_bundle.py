@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.console.supply.bundle import lay_bundle
+from cluster.console.supply.bundle import lay_bundle, remove_unlocked
+from cluster.console.supply.lock_files import LockedFile, LockedPackage
 
 
 def tiny_wheel(folder: Path) -> Path:
@@ -57,3 +58,34 @@ def test_a_changed_wheel_is_refused_before_anything_is_made(bundle: Path) -> Non
     done = run_installer(bundle, "somewhere")
     assert done.returncode == 1 and "not whole" in done.stderr
     assert not (bundle.parent / "somewhere").exists()
+
+
+def test_wheels_from_before_a_pin_was_changed_go(bundle: Path) -> None:
+    wheels = bundle / "wheels"
+    for old in ("tiny-0.9-py3-none-any.whl", "aos-1.0-py3-none-any.whl"):
+        (wheels / old).write_bytes(b"old")
+    locked = LockedPackage("tiny", "1.0", (LockedFile("tiny-1.0-py3-none-any.whl", "0" * 64),))
+    assert remove_unlocked(wheels, [locked]) == 2
+    assert lay_bundle(bundle) == 1
+    assert (bundle / "requirements.txt").read_text(encoding="utf-8").count("==") == 1
+    done = run_installer(bundle, "--dry-run")
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_of_one_pin_share_its_line(bundle: Path) -> None:
+    (bundle / "wheels" / "tiny-1.0-cp311-cp311-linux_aarch64.whl").write_bytes(b"of another machine")
+    assert lay_bundle(bundle) == 2
+    (line,) = (bundle / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert line.startswith("tiny==1.0 ") and line.count("--hash=sha256:") == 2
+    done = run_installer(bundle, "--dry-run")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_installer_names_models_that_came_along_and_their_settings(bundle: Path) -> None:
+    model = bundle.parent / "given" / "my-model"
+    model.mkdir(parents=True)
+    (model / "config.json").write_text("{}", encoding="utf-8")
+    lay_bundle(bundle, model.parent)
+    done = run_installer(bundle, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert f"AOS_RERANK_MODEL or AOS_VLLM_MODEL={bundle / 'models' / 'my-model'}" in done.stdout

@@ -218,6 +218,26 @@ def test_dp_07_of_an_external_database_bytes_and_keys_are_put_back(
     assert (folder / "b" / "vault-key").read_text() == "the key" and not (folder / "b" / "postgres").exists()
 
 
+def test_dp_07_beside_an_external_database_a_time_chooses_keys_and_no_bytes(
+    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database's own state says which bytes are documents: none of them may be missing."""
+    owner = embedded.postgres_endpoints(settings)[1] or ""
+    monkeypatch.setenv("DATABASE_URL", owner)
+    external = load_settings({**settings_names(settings), "DATABASE_URL": owner})
+    gone = put_blob(settings, "gone")
+    back_up(external, "")
+    moment = read_backup_state(folder / "a").ended
+    gone.unlink()
+    put_blob(settings, "later")
+    (folder / "a" / "vault-key").write_text("another key")
+    back_up(external, "")
+    assert restore(folder, "--to-time", "2026-01-01T00:00:00+00:00") == 1, "no backup is so old"
+    assert restore(folder, "--to-time", moment) == 0
+    assert {one.name for one in (folder / "b" / "blobs" / "t" / "w").iterdir()} == {"gone", "later"}
+    assert (folder / "b" / "vault-key").read_text() == "the key"
+
+
 def settings_names(settings: Settings) -> dict[str, str]:
     backup = settings.backup
     names = {"AOS_STATE_DIR": settings.state_dir, "AOS_BACKUP_URL": backup.url}

@@ -1,5 +1,8 @@
 """`ray up cluster.yaml` gets past Ray's own look at the file, as it lies there and with its cloud variant."""
 
+import os
+import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -38,3 +41,25 @@ def test_the_cloud_variant_is_taken_where_the_comment_signs_are_gone() -> None:
     prepared = looked_at({**yaml.safe_load(text), "provider": provider, **variant})
     assert set(prepared["available_node_types"]) == {"head", "reader", "gpu"}
     assert prepared["max_workers"] == 8
+
+
+def test_nodes_get_the_code_as_a_whole_and_what_the_product_needs_alone(tmp_path: Path) -> None:
+    config = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    ((there, here),) = config["file_mounts"].items()
+    assert f"git archive --format=tar.gz -o {here} HEAD" in FILE.read_text(encoding="utf-8")
+    _, unpack, install = config["setup_commands"]
+    assert install == "cd ~/aos && make install-runtime"
+
+    def unpacked(*names: str) -> set[str]:
+        packed = tmp_path / there.removeprefix("~/")
+        with tarfile.open(packed, "w:gz") as archive:
+            for name in names:
+                archive.add(FILE, name)
+        subprocess.run(["bash", "-c", unpack], env={**os.environ, "HOME": str(tmp_path)}, check=True)
+        return {str(one.relative_to(tmp_path / "aos")) for one in (tmp_path / "aos").rglob("*") if one.is_file()}
+
+    assert unpacked("Makefile", "cluster/before.py") == {"Makefile", "cluster/before.py"}
+    (tmp_path / "aos" / ".env").touch()
+    assert unpacked("Makefile", "cluster/now.py") == {"Makefile", "cluster/now.py", ".env"}
+    (tmp_path / "aos" / ".git").touch()
+    assert unpacked("cluster/later.py") == {"Makefile", "cluster/now.py", ".env", ".git"}, "a checkout is somebody's"

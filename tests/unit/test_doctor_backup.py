@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cluster.doctor_backup import probe_backup
-from cluster.state.backup.backup_state import note_backup_state
+from cluster.state.backup.backup_state import BackupState, note_backup_state, note_verification, read_backup_state
 from configs.settings import load_settings
 
 
@@ -46,3 +46,18 @@ def test_dp_07_a_gap_counts_until_the_next_backup(tmp_path: Path) -> None:
     assert "gap" in found.detail
     note_backup_state(tmp_path, {"gap": ""})
     assert [one.colour for one in probe_backup(settings)] == ["green"]
+
+
+def test_dp_07_a_destination_that_is_not_whole_is_yellow_and_names_the_first_fault(tmp_path: Path) -> None:
+    settings = load_settings({"AOS_STATE_DIR": str(tmp_path), "AOS_BACKUP_URL": "/mnt/backup"})
+    now = datetime.now(UTC)
+    note_verification(tmp_path, ["there is no backup"], now)
+    assert read_backup_state(tmp_path) == BackupState(), "nothing was backed up from here"
+    note_backup_state(tmp_path, {"ended": now.isoformat(), "shipped": now.isoformat()})
+    note_verification(tmp_path, ["blob t/w/one: is missing", "log: gap"], now)
+    (found,) = probe_backup(settings)
+    assert found.colour == "yellow" and "blob t/w/one: is missing and 1 more faults" in found.detail
+    assert "aos backup verify" in found.fix
+    note_verification(tmp_path, [], now)
+    (found,) = probe_backup(settings)
+    assert found.colour == "green" and f"verified {now.isoformat()[:19]}" in found.detail

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ray.serve.schema import ServeDeploySchema
 
 from cluster import connect, deploy, logs
 from cluster.basics.errors import InvalidSettings, Unavailable
 from cluster.state.db.embedded import resolve_endpoints
-from configs.settings import load_settings
+from configs.settings import InvalidConfiguration, load_settings
 from tests.fakes.api_server import serve_api
 
 RUNNING = {"state": "RUNNING"}
@@ -190,6 +191,35 @@ def test_too_few_cpus_are_refused_before_anything_would_hang() -> None:
 def test_workers_scale_by_settings() -> None:
     """DP-05: more readers of jobs by one setting."""
     assert apps({"AOS_WORKER_REPLICAS": "2"})["worker"]["deployments"][0]["num_replicas"] == 2
+
+
+def test_embedders_scale_by_settings() -> None:
+    def scaling(environment: dict[str, str]) -> dict[str, Any]:
+        (deployment,) = apps({"RAY_ADDRESS": "10.0.0.7:6399", **environment})["embedding"]["deployments"]
+        found: dict[str, Any] = deployment["autoscaling_config"]
+        return found
+
+    plain = yaml.safe_load(deploy.SERVE_YAML.read_text(encoding="utf-8"))["applications"][0]["deployments"][0]
+    assert scaling({}) == plain["autoscaling_config"], "nothing is said, nothing changes"
+    many = scaling({"AOS_EMBEDDING_MIN_REPLICAS": "2", "AOS_EMBEDDING_MAX_REPLICAS": "8"})
+    assert (many["min_replicas"], many["max_replicas"]) == (2, 8) and "downscale_to_zero_delay_s" not in many
+    none = {"AOS_EMBEDDING_MIN_REPLICAS": "0"}
+    assert (scaling(none)["min_replicas"], scaling(none)["downscale_to_zero_delay_s"]) == (0, 600)
+    assert scaling(none | {"AOS_LIGHT_REST_SECONDS": "60"})["downscale_to_zero_delay_s"] == 60
+    assert ServeDeploySchema.model_validate({"applications": [apps(none)["embedding"]]})
+    with pytest.raises(InvalidConfiguration, match="min_replicas is 3, more than max_replicas: 2"):
+        load_settings({"AOS_EMBEDDING_MIN_REPLICAS": "3"})
+    with pytest.raises(InvalidSettings, match="num_cpus"):
+        apps({"AOS_EMBEDDING_MAX_REPLICAS": "8"})
+
+
+def test_embedders_share_the_gpus_by_the_most_there_may_be() -> None:
+    one = {"AOS_RAY_NUM_GPUS": "1", "RAY_ADDRESS": "10.0.0.7:6399", "AOS_OCR_GPU": "false"}
+    shares = [
+        apps(one | {"AOS_EMBEDDING_MAX_REPLICAS": most})["embedding"]["deployments"][0]["ray_actor_options"]["num_gpus"]
+        for most in ("1", "4")
+    ]
+    assert shares == [1, 0.25]
 
 
 def test_nodes_of_a_joined_cluster_get_what_the_environment_added(tmp_path: Path) -> None:

@@ -101,6 +101,8 @@ def test_a_plan_that_does_not_hold_is_refused_and_parts_that_are_away_are_red(tm
         ray, (redis,) = probes["ray"]()[0], probes["redis"]()
         assert (ray.colour, redis.colour) == (StatusColour.RED, StatusColour.RED) and redis.fix
         assert probes["disk"]()[0].part == "disk"
+        (backup,) = probes["backup"]()
+        assert (backup.part, backup.colour) == ("backup", StatusColour.YELLOW) and "AOS_BACKUP_URL" in backup.fix
 
 
 class _RayState:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,15 +88,34 @@ def show(context: CommandContext, source: From = None, as_json: AsJson = False) 
 
 
 @backup.command("verify")
-def verify(context: CommandContext, source: From = None, as_json: AsJson = False) -> None:
+def verify(
+    context: CommandContext,
+    source: From = None,
+    hashes: Annotated[
+        bool, typer.Option("--hashes", help="By hashes alone: nothing is unpacked, so it takes no room.")
+    ] = False,
+    idle: Annotated[bool, typer.Option("--idle", help="Only with what nobody else wants of the CPUs.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Compare everything with its hash, bases by pg_verifybackup, and look for gaps in the log. Exit 3 if one is found.
+
+    The supervisor does so by itself every AOS_BACKUP_VERIFY_DAYS (--hashes --idle); `aos doctor` knows of either.
 
     Example: aos backup verify --from s3://backups/aos
     """
+    from cluster.basics.priority import lower_process_priority
+    from cluster.state.backup.backup_state import note_verification
     from cluster.state.backup.destination import destination_of
     from cluster.state.backup.verification import verify_destination
 
-    faults = verify_destination(destination_of(load_settings(), source))
+    if idle:
+        lower_process_priority()
+    settings = load_settings()
+    place = destination_of(settings, source)
+    faults = verify_destination(place, unpack=not hashes)
+    if place.name == settings.backup.url:
+        with suppress(PermissionError):  # whoever may read the backups need not be whose instance it is
+            note_verification(settings.state_dir, faults, datetime.now(UTC))
     context.obj.plain({"faults": faults}, as_json, "\n".join(faults) or "All is well.")
     raise typer.Exit(3 if faults else 0)
 

@@ -5,13 +5,14 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cluster.console.supply.lock_files import FOLDER, ROOT
+from cluster.console.supply.lock_files import FOLDER, ROOT, Group, LockedPackage, locked_packages
 
 PLACE = ROOT / "build" / "bundle"
 INSTALLER = Path(__file__).with_name("install.sh")
+GROUPS: tuple[Group, ...] = ("runtime", "cuda")
 # Program, and Debian's package that has it. The models for MiniLM, EasyOCR and PP-OCR lie inside the wheels.
 APT = (
     ("tesseract", "tesseract-ocr"),
@@ -21,10 +22,22 @@ APT = (
 )
 
 
+def remove_unlocked(wheels: Path, locked: Iterable[LockedPackage]) -> int:
+    """Remove wheels that no lock names, from before a pin was changed: pip refuses two versions of one package."""
+    named = {file.name for package in locked for file in package.files}
+    others = [one for one in wheels.glob("*.whl") if one.name not in named]
+    for one in others:
+        one.unlink()
+    return len(others)
+
+
 def lay_bundle(place: Path, models: Path | None = None) -> int:
     """Write all but the wheels, which lie in `place`/wheels already, and sum it up; the count of wheels."""
     wheels = sorted((place / "wheels").glob("*.whl"))
-    rows = [f"{_pin(one)} --hash=sha256:{_sha256(one)}" for one in wheels]
+    hashes: dict[str, list[str]] = {}  # one pin may have several files, of other architectures: pip takes what fits
+    for one in wheels:
+        hashes.setdefault(_pin(one), []).append(f"--hash=sha256:{_sha256(one)}")
+    rows = [" ".join([pin, *found]) for pin, found in hashes.items()]
     (place / "requirements.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
     (place / "apt-packages.txt").write_text("".join(f"{name} {package}\n" for name, package in APT), encoding="utf-8")
     shutil.copy(INSTALLER, place / "install.sh")
@@ -51,8 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wheels.mkdir(parents=True, exist_ok=True)
     for old in wheels.glob("aos-*.whl"):
         old.unlink()
+    if gone := remove_unlocked(wheels, locked_packages(GROUPS)):
+        print(f"{gone} wheels that no lock names any more were removed")
     pip = [sys.executable, "-m", "pip"]
-    locks = [part for group in ("runtime", "cuda") for part in ("-r", str(FOLDER / f"{group}.txt"))]
+    locks = [part for group in GROUPS for part in ("-r", str(FOLDER / f"{group}.txt"))]
     fetch = ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes", *locks]
     build = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels), str(ROOT)]
     for step in ([*fetch, "--dest", str(wheels)], build):

@@ -74,8 +74,8 @@ def embedding_settings(settings: Settings) -> EmbeddingSettings:
 def choose_runtime(settings: Settings) -> Literal["both", "torch", "numpy"]:
     """What `embedding.runtime: auto` means here.
 
-    In a cluster replicas come and go with the work, and hold nothing while they are not there. A model inside another
-    part's process has no helper beside it.
+    In a cluster replicas follow the work, down to `embedding.min_replicas`: one computes all the time unless that is 0.
+    A model inside another part's process has no helper beside it.
     """
     own = settings.embedding
     if own.runtime != "auto":

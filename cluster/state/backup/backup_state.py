@@ -1,7 +1,7 @@
 """Facts of the last good backup and of the shipping, in a file of the state directory: for doctor and the console."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -24,6 +24,8 @@ class BackupState:
         late: why the last round of the shipping failed; empty where it did not.
         failed: why the last backup failed, or what was to be removed after it could not be; empty where nothing did.
         gap: since when the log has a gap: what lies between it and the next backup cannot be restored to.
+        verified: when the destination was last looked through.
+        faults, fault: how many that found, or the next one that could not be ended, and the first of them.
     """
 
     ended: str = ""
@@ -33,6 +35,9 @@ class BackupState:
     late: str = ""
     failed: str = ""
     gap: str = ""
+    verified: str = ""
+    faults: int = 0
+    fault: str = ""
 
 
 def read_backup_state(state_dir: Path) -> BackupState:
@@ -51,6 +56,13 @@ def note_backup_state(state_dir: Path, changes: Mapping[str, Any]) -> None:
         fresh.replace(state_dir / FILE)
 
 
+def note_verification(state_dir: Path, faults: Sequence[str], now: datetime) -> None:
+    """What it found; nothing where no instance of this folder has backed up yet."""
+    if (state_dir / FILE).exists():
+        found = {"faults": len(faults), "fault": next(iter(faults), "")}
+        note_backup_state(state_dir, {"verified": now.isoformat(), **found})
+
+
 def backup_complaint(known: BackupState, every_hours: float, now: datetime) -> str:
     """What is wrong with it, in a sentence; empty where nothing is."""
     if not known.ended:
@@ -66,6 +78,14 @@ def backup_complaint(known: BackupState, every_hours: float, now: datetime) -> s
     if behind > LATE:
         return f"shipping is {_hours(behind)} behind{_because(known.late)}"
     return f"it failed last: {known.failed}" if known.failed else ""
+
+
+def verification_complaint(known: BackupState) -> str:
+    """What the last look through the destination found, in a sentence; empty where that was nothing."""
+    if not known.faults:
+        return ""
+    more = f" and {known.faults - 1:,} more faults" if known.faults > 1 else ""
+    return f"what lies there is not whole ({known.verified[:19] or 'first look'}): {known.fault}{more}"
 
 
 def _because(why: str) -> str:

@@ -122,12 +122,12 @@ class BlobCatalogue:
         return [BlobRecord(*row) for row in rows]
 
     def drop_unstored(self) -> int:
-        """Forget what the destination does not have: it is copied again where it still can be. How many keys."""
-        self._table.execute("create temp table if not exists stored (digest text primary key) without rowid")
+        """Forget what the destination does not have in its size: it is copied again where it can be. How many keys."""
+        self._table.execute("create temp table if not exists stored (digest text primary key, size int) without rowid")
         self._table.execute("delete from stored")
-        stored = ((key.rpartition("/")[2],) for key, _ in self._place.side.objects("blobs"))
-        self._table.executemany("insert or ignore into stored values (?)", stored)
-        done = self._table.execute("delete from blobs where digest not in (select digest from stored)")
+        stored = ((key.rpartition("/")[2], size) for key, size in self._place.side.objects("blobs"))
+        self._table.executemany("insert or ignore into stored values (?, ?)", stored)
+        done = self._table.execute("delete from blobs where (digest, size) not in (select digest, size from stored)")
         self._table.commit()
         return done.rowcount
 
