@@ -173,6 +173,7 @@ def up(
     if light and runs_otherwise is not None:
         raise Conflict(f"{runs_otherwise}, not light", fix="`aos down`, then `aos up --light`.")
     os.umask(0o077)
+    handover.check_hand_over(settings, digest := handover.code_digest())
 
     def report(line: str) -> None:
         if not as_json:
@@ -186,11 +187,7 @@ def up(
     if foreground:
         supervisor.run_supervisor(settings, report)
         return
-    handover.end_older_supervisor(settings, report)
-    wish = handover.ask_for_new_parts(settings, report)
-    supervisor.spawn_supervisor(settings, report)
-    if wish is not None:
-        handover.wait_for_new_parts(settings, wish)
+    handover.hand_over(settings, digest, lambda: supervisor.spawn_supervisor(settings, report), report)
     body = {
         "url": api.base_url(settings.http),
         "docs": f"{api.base_url(settings.http)}/docs",

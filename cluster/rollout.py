@@ -50,6 +50,18 @@ class Rollout:
         except Unavailable as error:
             report(f"what waits for a restart stays so: {error}")
 
+    def repaired(self, report: Report) -> None:
+        """What was asked for before the rows were read was deployed; what nobody asked for still waits."""
+        if self._read_at is None:
+            return
+        try:
+            ledger = self._restart_ledger()
+            if waiting := ledger.waiting(self._read_at):
+                parts = sorted({part for asked in waiting.values() for part in asked})
+                ledger.done(list(waiting), parts, self._read_at)
+        except Unavailable as error:
+            report(f"what waits for a restart stays so: {error}")
+
     def restart(self, report: Report) -> None:
         """Carry out what was asked for, replica by replica, if something was; what fails is told to who asked."""
         if self._clock() - self._looked < LOOK_SECONDS:

@@ -14,25 +14,24 @@ from pathlib import Path
 from types import FrameType
 
 import httpx2
-import psutil
 
 from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings
 from cluster.deploy import HEALTHY_SECONDS
-from cluster.handover import code_mark, runs_already
+from cluster.handover import code_digest, runs_already
 from cluster.health_rounds import LivenessRounds
 from cluster.models.embedding.provider_chain import OLLAMA, PACKAGED, choose_provider
 from cluster.rollout import Rollout
 from cluster.state import supervised
 from cluster.state.backup.restoring import require_finished
 from cluster.state.db import embedded
-from cluster.state.db.daemon import end_process, is_running, make_private
+from cluster.state.db.daemon import end_process, make_private
 from cluster.state.db.migrate import apply_migrations, let_in
 from cluster.state.db.primary import current_server
 from cluster.state.identity.bootstrap import first_admin, new_password
 from cluster.state.secret_file import kept_secret
 from cluster.state.settings.detected_embedder import is_indexed, keep_detected, stored_embedding
-from cluster.state.supervised import MODULE
+from cluster.state.supervised import MODULE, RESTARTING
 from cluster.watch.backup_child import BackupChild
 from cluster.watch.standin import StandIn
 from configs.sections import Settings
@@ -42,7 +41,6 @@ Report = Callable[[str], None]
 WATCH_SECONDS = 1.0
 LONGEST_PAUSE = 60.0
 REPAIR_SECONDS = 2.0  # for what a dead head left behind
-RESTARTING = "cluster.watch.restarting"
 
 
 def prepare_state(settings: Settings, report: Report) -> str | None:
@@ -117,28 +115,25 @@ def run_supervisor(settings: Settings, report: Report) -> None:
     state = settings.state_dir
     with (state / "supervisor.lock").open("w") as lock:
         _take_lock(lock.fileno(), state)
+        digest = code_digest()
+        supervised.note_code(state, "supervisor", digest)  # before anybody can find this one, and take it for another
         supervised.pid_path(state).write_text(f"{os.getpid()}\n")
         supervised.note_profile(state, settings.profile)
-        supervised.note_code(state, "supervisor", code_mark())
         stopping = _Stopping()
         signal.signal(signal.SIGTERM, stopping)
         signal.signal(signal.SIGINT, stopping)
         rollout, rounds = Rollout(settings), LivenessRounds(settings, report)
-        backups, taken_over, unrepaired = BackupChild(settings, report), runs_already(settings), ""
+        backups = BackupChild(settings, report)
         try:
-            try:
-                _bring_up(settings, rollout, report, rounds.stand_in)
-            except AosError as error:
-                if not taken_over:
-                    raise
-                unrepaired = "what was taken over"
-                supervised.write_status(state, "repairing", f"it goes on as it is: {error}")
-                report(f"it goes on as it is: {error}")
+            if runs_already(settings):
+                unrepaired = _take_over(settings, rollout, report, rounds.stand_in)
             else:
+                supervised.note_code(state, "parts", digest)
+                _bring_up(settings, rollout, report, rounds.stand_in)
                 rollout.began(report)
+                unrepaired = ""
+            if not unrepaired:
                 supervised.write_status(state, "ready")
-            if not taken_over:
-                supervised.note_code(state, "parts", code_mark())
             _watch_instance(settings, report, rollout, rounds, backups, unrepaired)
         except AosError as error:
             supervised.write_status(state, "failed", f"{error} {error.hint}".strip())
@@ -164,6 +159,7 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
         return
     make_private(log.parent)
     supervised.status_path(state).unlink(missing_ok=True)
+    goes_on = runs_already(settings)
     with log.open("a") as output:
         child = subprocess.Popen(
             [
@@ -188,31 +184,21 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
     try:  # as long as it takes: the limits of its own parts end it
         supervised.wait_until_ready(state, report, math.inf, running_pid)
     except KeyboardInterrupt:
-        child.terminate()  # half a product helps nobody: it stops what it started
-        child.wait()
+        if not goes_on:
+            child.terminate()  # half a product helps nobody: it stops what it started
+            child.wait()
         raise
 
 
 def stop_instance(state_dir: Path) -> bool:
     """Stop the supervisor and everything it started; data stays. Returns whether anything ran."""
     supervisor = supervised.find_supervisor(state_dir)
-    parent = _waiting_parent(state_dir) if supervisor is None else supervised.restarting_parent(supervisor)
+    parent = supervised.waiting_parent(state_dir) if supervisor is None else supervised.restarting_parent(supervisor)
     ran = bool(supervisor or parent or connect.ray_processes(state_dir) or embedded.server_processes(state_dir))
     end_process(parent, signal.SIGTERM, seconds=90)  # it hands the signal on
     end_process(supervisor, signal.SIGTERM, seconds=20)
     _stop_parts(state_dir)  # what a supervisor that was itself killed left running
     return ran
-
-
-def _waiting_parent(state_dir: Path) -> psutil.Process | None:
-    """The process that begins a supervisor of this folder anew, while that has not said yet that it is there."""
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if RESTARTING not in process.cmdline() or not is_running(process):
-                continue
-            if process.environ().get("AOS_STATE_DIR") == str(state_dir):
-                return supervised.restarting_parent(process) or process
-    return None
 
 
 class _Stop(BaseException):
@@ -229,6 +215,19 @@ class _Stopping:
         if not self._asked:
             self._asked = True
             raise _Stop
+
+
+def _take_over(settings: Settings, rollout: Rollout, report: Report, stand_in: StandIn) -> str:
+    """Deploy to what another supervisor has started; what is to be repaired, empty where nothing is: it goes on."""
+    try:
+        _bring_up(settings, rollout, report, stand_in)
+    except (AosError, OSError) as error:  # of the system's own above all a full disk
+        with suppress(OSError):
+            supervised.write_status(settings.state_dir, "repairing", f"it goes on as it is: {error}")
+        report(f"it goes on as it is: {error}")
+        return f"what was taken over ({error})"
+    rollout.repaired(report)
+    return ""
 
 
 def _bring_up(settings: Settings, rollout: Rollout, report: Report, stand_in: StandIn) -> None:
@@ -283,6 +282,7 @@ def _watch_instance(
         try:
             supervised.write_status(settings.state_dir, "repairing", f"lost {lost}", restarts)
             _repair_instance(settings, rollout, rounds.stand_in, report)
+            rollout.repaired(report)
             supervised.write_status(settings.state_dir, "ready", away, restarts)
         except (AosError, OSError) as error:  # of the system's own above all a full disk, which somebody may empty
             pause, unrepaired = min(LONGEST_PAUSE, pause * 2), lost

@@ -13,9 +13,10 @@ from typing import Literal
 import psutil
 
 from cluster.basics.errors import Unavailable
-from cluster.state.db.daemon import find_daemon, log_tail
+from cluster.state.db.daemon import find_daemon, is_running, log_tail
 
 MODULE = "cluster.supervisor"  # a word of its command line, and of that of the process above it
+RESTARTING = "cluster.watch.restarting"  # the same of the process above it
 LOOK_SECONDS = 0.2
 SIGN_SECONDS = 10.0  # between two signs of life in a joined cluster
 # So old a sign may be of one that is ready, and of one that rolls something out: it has its own limit then.
@@ -84,6 +85,17 @@ def restarting_parent(supervisor: psutil.Process) -> psutil.Process | None:
     return None
 
 
+def waiting_parent(state_dir: Path) -> psutil.Process | None:
+    """The process that begins a supervisor of this folder anew, while that has not said yet that it is there."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if RESTARTING not in process.cmdline() or not is_running(process):
+                continue
+            if process.environ().get("AOS_STATE_DIR") == str(state_dir):
+                return restarting_parent(process) or process
+    return None
+
+
 def recorded_pid(state_dir: Path) -> int | None:
     """The number of its process as it wrote it down; None before that."""
     try:
@@ -104,15 +116,16 @@ def running_profile(state_dir: Path) -> str:
     return ""
 
 
-def note_code(state_dir: Path, who: Literal["supervisor", "parts"], mark: str) -> None:
-    """Write down which code the supervisor has loaded, or the parts that it started."""
-    (state_dir / f"{who}.code").write_text(f"{mark}\n", encoding="utf-8")
+def note_code(state_dir: Path, who: Literal["supervisor", "parts"], digest: str) -> None:
+    """Write down which code this supervisor has loaded, or the parts that were started."""
+    (state_dir / f"{who}.code").write_text(f"{digest} {os.getpid()}\n", encoding="utf-8")
 
 
-def noted_code(state_dir: Path, who: Literal["supervisor", "parts"]) -> str:
-    """What `note_code` wrote; empty where code from before it runs, or nothing ever did."""
-    with suppress(FileNotFoundError):
-        return (state_dir / f"{who}.code").read_text(encoding="utf-8").strip()
+def noted_code(state_dir: Path, who: Literal["supervisor", "parts"], pid: int | None = None) -> str:
+    """What `note_code` wrote, by this process where one is named; else empty: code from before it wrote nothing."""
+    with suppress(FileNotFoundError, ValueError):
+        digest, writer = (state_dir / f"{who}.code").read_text(encoding="utf-8").rstrip("\n").split(" ")
+        return digest if pid in (None, int(writer)) else ""
     return ""
 
 

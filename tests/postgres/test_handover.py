@@ -13,18 +13,21 @@ import psutil
 import pytest
 
 from cluster import connect, handover
-from cluster.basics.errors import Unavailable
+from cluster.basics.errors import Conflict, Unavailable
 from cluster.state import supervised
 from cluster.state.settings.restart_requests import RestartLedger
 from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes.api_server import serve_api
+from tests.fakes.daemon import supervising
 
 PATH = "/api/serve/applications/"
 PART = {"status": "HEALTHY", "message": "", "target_num_replicas": 1, "replicas": [{"state": "RUNNING"}]}
 WELL = {"applications": {"gateway": {"status": "RUNNING", "message": "", "deployments": {"Part": PART}}}}
-WAIT = "import time; time.sleep(60)\n"
-ABOVE = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])\n"  # as what begins it anew would be
+READY = '[[60, "ready", ""]]'
+SLEEP = "import time; time.sleep(60)"
+# What begins a supervisor anew where that was killed, and one in the foreground, by their words.
+ABOVE = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEP!r}, *sys.argv[1:]])"
 
 
 def settings_of(tmp_path: Path, **more: str) -> Settings:
@@ -32,72 +35,107 @@ def settings_of(tmp_path: Path, **more: str) -> Settings:
 
 
 @contextmanager
-def supervisor(state: Path, script: str, word: str) -> Iterator[list[psutil.Process]]:
-    """A process above and the one below it, which is the supervisor by its words."""
-    program = state / script
-    program.write_text(WAIT)
-    line = [sys.executable, "-c", ABOVE, str(program), word]
-    above = psutil.Process(subprocess.Popen(line, start_new_session=True).pid)
-    below: list[psutil.Process] = []
+def program(*words: str) -> Iterator[psutil.Process]:
+    made = subprocess.Popen([sys.executable, *words], start_new_session=True)
     try:
-        deadline = time.monotonic() + 20
-        while [one.cmdline()[1:] for one in below] != [[str(program), word]] and time.monotonic() < deadline:
-            time.sleep(0.05)
-            below = above.children()
-        supervised.pid_path(state).write_text(f"{below[0].pid}\n")
-        yield [above, *below]
+        yield psutil.Process(made.pid)
     finally:
-        for one in (above, *below):
+        for one in (*psutil.Process(made.pid).children(), made):
             with suppress(psutil.NoSuchProcess):
                 one.kill()
-        above.wait()
+        made.wait()
 
 
 def ended(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    with suppress(psutil.NoSuchProcess):
+        return process.status() == psutil.STATUS_ZOMBIE
+    return True
 
 
-def test_dp_07_a_mark_tells_code_apart_and_looks_at_nothing_else(tmp_path: Path) -> None:
+def below(above: psutil.Process) -> psutil.Process:
+    """Its child, as soon as that is the program that it was begun for."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for child in above.children():
+            if SLEEP in child.cmdline():
+                return child
+        time.sleep(0.05)
+    raise TimeoutError("no child was begun")
+
+
+def test_dp_07_a_digest_tells_code_apart_and_looks_at_nothing_else(tmp_path: Path) -> None:
     place = tmp_path / "cluster" / "deep"
     place.mkdir(parents=True)
     (place / "one.py").write_text("x = 1\n")
-    seen = [handover.code_mark(tmp_path)]
-    for name, text in (("one.py", "x = 2\n"), ("two.sql", "select 1;\n")):
+    seen = [handover.code_digest(tmp_path)]
+    for name, text in (("one.py", "x = 2\n"), ("two.yaml", "x: 1\n")):
         (place / name).write_text(text)
-        seen.append(handover.code_mark(tmp_path))
-    (place / "two.sql").rename(place / "three.sql")
-    seen.append(handover.code_mark(tmp_path))
+        seen.append(handover.code_digest(tmp_path))
+    (place / "two.yaml").rename(place / "three.yaml")
+    seen.append(handover.code_digest(tmp_path))
     assert len(set(seen)) == 4
     (place / "one.pyc").write_text("anything")
     (tmp_path / "notes.py").write_text("of somebody")
-    assert handover.code_mark(tmp_path) == seen[-1]
-    assert handover.code_mark() == handover.code_mark(), "of the product's own"
+    assert handover.code_digest(tmp_path) == seen[-1]
+    assert handover.code_digest() == handover.code_digest(), "of the product's own"
 
 
 @pytest.mark.parametrize("loaded", ["", "of before"])
-def test_dp_07_a_supervisor_of_other_code_is_ended_with_what_would_begin_it_anew(tmp_path: Path, loaded: str) -> None:
-    said: list[str] = []
-    with supervisor(tmp_path, "restarting.py", supervised.MODULE) as processes:
-        if loaded:
-            supervised.note_code(tmp_path, "supervisor", loaded)
-        handover.end_older_supervisor(settings_of(tmp_path), said.append)
-        assert all(map(ended, processes)) and len(said) == 1
-        assert supervised.find_supervisor(tmp_path) is None
+def test_dp_07_a_supervisor_of_another_version_is_ended(app_dsn: str, tmp_path: Path, loaded: str) -> None:
+    with supervising(tmp_path, READY, loaded) as running:
+        settings, said = settings_of(tmp_path, DATABASE_URL=app_dsn), list[str]()
+        supervised.note_code(tmp_path, "parts", "of before")
+        seen: list[bool] = []
+        handover.check_hand_over(settings, "new")
+        handover.hand_over(settings, "new", lambda: seen.append(running.poll() is not None), said.append)
+        assert seen == [True] and len(said) == 1, "and another one begun, once"
+        assert supervised.noted_code(tmp_path, "parts") == "", "whoever was killed now would go on"
 
 
-def test_dp_07_a_supervisor_of_this_code_goes_on(tmp_path: Path) -> None:
-    said: list[str] = []
-    with supervisor(tmp_path, "restarting.py", supervised.MODULE) as processes:
-        supervised.note_code(tmp_path, "supervisor", handover.code_mark())
-        handover.end_older_supervisor(settings_of(tmp_path), said.append)
-        assert not any(map(ended, processes)) and not said
+def test_dp_07_what_would_begin_it_anew_is_ended_first(app_dsn: str, tmp_path: Path) -> None:
+    with program("-c", ABOVE, supervised.MODULE) as above:
+        child = below(above)
+        supervised.pid_path(tmp_path).write_text(f"{child.pid}\n")
+        settings = settings_of(tmp_path, DATABASE_URL=app_dsn)
+        handover.hand_over(settings, "new", lambda: None, print)
+        assert ended(above) and ended(child)
+
+
+def test_dp_07_a_supervisor_of_this_code_goes_on_and_its_parts_too(app_dsn: str, tmp_path: Path) -> None:
+    with supervising(tmp_path, READY, "new") as running, running_parts(tmp_path, app_dsn, WELL) as settings:
+        supervised.note_code(tmp_path, "parts", "new")
+        said, begun = list[str](), list[int]()
+        handover.check_hand_over(settings, "new")
+        handover.hand_over(settings, "new", lambda: begun.append(1), said.append)
+        assert running.poll() is None and not said and begun == [1]
+
+
+def test_dp_07_while_postgres_is_away_the_supervisor_stays(tmp_path: Path) -> None:
+    away = "postgresql://a@127.0.0.1:9/x?connect_timeout=2"
+    with supervising(tmp_path, READY, "of before") as running:
+        with pytest.raises(Unavailable):
+            handover.hand_over(settings_of(tmp_path, DATABASE_URL=away), "new", lambda: None, print)
+        assert running.poll() is None
 
 
 def test_dp_07_one_in_the_foreground_is_left_to_who_began_it(tmp_path: Path) -> None:
-    said: list[str] = []
-    with supervisor(tmp_path, "aos", "up") as processes:
-        handover.end_older_supervisor(settings_of(tmp_path), said.append)
-        assert not any(map(ended, processes)) and "systemctl" in said[0]
+    script = tmp_path / "aos"
+    script.write_text(SLEEP)
+    with program(str(script), "up") as process:
+        supervised.pid_path(tmp_path).write_text(f"{process.pid}\n")
+        with pytest.raises(Conflict, match="foreground") as refused:
+            handover.check_hand_over(settings_of(tmp_path), "new")
+        assert "systemctl restart" in refused.value.hint and not ended(process)
+
+
+def test_dp_07_a_light_instance_is_handed_over_as_one(tmp_path: Path) -> None:
+    """It would go on as another profile's, with what its gateway does started a second time."""
+    with supervising(tmp_path, READY, "of before"):
+        supervised.note_profile(tmp_path, "light")
+        with pytest.raises(Conflict, match="light") as refused:
+            handover.check_hand_over(settings_of(tmp_path), "new")
+        assert "AOS_PROFILE=light" in refused.value.hint
+        handover.check_hand_over(settings_of(tmp_path, AOS_PROFILE="light"), "new")
 
 
 class Restarts(threading.Thread):
@@ -106,16 +144,18 @@ class Restarts(threading.Thread):
     def __init__(self, dsn: str, error: str | None) -> None:
         super().__init__(daemon=True)
         self._ledger, self._error, self.parts = RestartLedger(dsn), error, list[str]()
+        self.over = threading.Event()
 
     def run(self) -> None:
         while not (taken := self._ledger.take()):
-            time.sleep(0.05)
+            if self.over.wait(0.05):
+                return
         self.parts = sorted(part for parts in taken.values() for part in parts)
         self._ledger.done(list(taken), self.parts, self._ledger.now(), self._error)
 
 
 @contextmanager
-def running(tmp_path: Path, dsn: str, applications: Any) -> Iterator[Settings]:
+def running_parts(tmp_path: Path, dsn: str, applications: Any) -> Iterator[Settings]:
     """Settings of a cluster whose Serve has these."""
     with serve_api({f"GET {PATH}": applications}) as fake:
         connect.token_path(tmp_path).write_text("access-1")
@@ -123,43 +163,43 @@ def running(tmp_path: Path, dsn: str, applications: Any) -> Iterator[Settings]:
         yield settings_of(tmp_path, DATABASE_URL=dsn, AOS_RAY_ADDRESS="127.0.0.1:6379", AOS_RAY_DASHBOARD_PORT=port)
 
 
-def hand_over(settings: Settings, said: list[str], error: str | None = None) -> list[str]:
-    """As `aos up` does around the start of a supervisor; the parts that were replaced."""
-    number = handover.ask_for_new_parts(settings, said.append)
-    if number is None:
-        return []
+def replaced(settings: Settings, error: str | None = None) -> list[str]:
+    """The parts that a hand-over to the code `new` replaces."""
     carried = Restarts(settings.postgres.url or "", error)
-    carried.start()
     try:
-        handover.wait_for_new_parts(settings, number)
+        handover.hand_over(settings, "new", carried.start, print)
     finally:
-        carried.join(10)
+        carried.over.set()
+        if carried.ident is not None:
+            carried.join()
     return carried.parts
 
 
-def test_dp_07_parts_of_other_code_are_replaced_once(app_dsn: str, tmp_path: Path) -> None:
-    with running(tmp_path, app_dsn, WELL) as settings:
+def test_dp_07_parts_of_another_version_are_replaced_once(app_dsn: str, tmp_path: Path) -> None:
+    with running_parts(tmp_path, app_dsn, WELL) as settings:
         supervised.note_code(tmp_path, "parts", "of before")
-        assert {"gateway", "worker", "embedding", "console"} <= set(hand_over(settings, []))
-        assert supervised.noted_code(tmp_path, "parts") == handover.code_mark()
-        assert hand_over(settings, []) == [], "they are of this code now"
+        assert {"gateway", "worker", "embedding", "console"} <= set(replaced(settings))
+        assert supervised.noted_code(tmp_path, "parts") == "new"
+        assert replaced(settings) == [], "they are of this code now"
 
 
-def test_dp_07_parts_that_do_not_start_are_an_error_and_are_tried_again(app_dsn: str, tmp_path: Path) -> None:
-    with running(tmp_path, app_dsn, WELL) as settings:
+def test_dp_07_parts_that_do_not_start_are_an_error_and_nobody_knows_any_more_of_which_version_they_are(
+    app_dsn: str, tmp_path: Path
+) -> None:
+    with running_parts(tmp_path, app_dsn, WELL) as settings:
+        supervised.note_code(tmp_path, "parts", "of before")
         with pytest.raises(Unavailable, match="those of before go on: no module x"):
-            hand_over(settings, [], "no module x")
-        assert supervised.noted_code(tmp_path, "parts") == ""
-        assert hand_over(settings, [])
+            replaced(settings, "no module x")
+        assert supervised.noted_code(tmp_path, "parts") == "", "some may have been replaced"
+        assert replaced(settings)
 
 
 def test_dp_07_where_nothing_runs_there_is_nothing_to_replace(app_dsn: str, tmp_path: Path) -> None:
-    with running(tmp_path, app_dsn, {"applications": {}}) as settings:
-        assert hand_over(settings, []) == []
-    assert hand_over(settings_of(tmp_path, DATABASE_URL=app_dsn), []) == [], "nor where Ray does not run"
+    with running_parts(tmp_path, app_dsn, {"applications": {}}) as settings:
+        assert replaced(settings) == []
+    assert replaced(settings_of(tmp_path, DATABASE_URL=app_dsn)) == [], "nor where Ray does not run"
 
 
-def test_dp_07_a_supervisor_of_other_code_is_asked_for_nothing(app_dsn: str, tmp_path: Path) -> None:
-    """One in the foreground: it would read new files with old rules."""
-    with supervisor(tmp_path, "aos", "up"), running(tmp_path, app_dsn, WELL) as settings:
-        assert hand_over(settings, []) == []
+def test_dp_07_a_cluster_that_does_not_answer_is_no_instance_that_runs(app_dsn: str, tmp_path: Path) -> None:
+    with running_parts(tmp_path, app_dsn, (500, {})) as settings, pytest.raises(Unavailable):
+        handover.runs_already(settings)

@@ -99,6 +99,12 @@ class RestartLedger:
             row = connection.execute(self._sql["show"], {"id": id_}).fetchone()
         return None if row is None or row["done_at"] is None else row["error"] or ""
 
+    def waiting(self, before: datetime) -> Mapping[int, tuple[str, ...]]:
+        """Those that are not over, and were asked for before this moment, by number."""
+        with self._open_connection() as connection:
+            rows = connection.execute(self._sql["waiting"], {"before": before}).fetchall()
+        return {int(row["id"]): tuple(row["parts"]) for row in rows}
+
     def now(self) -> datetime:
         """The moment by Postgres' clock: what is changed later was not yet read by what starts now."""
         with self._open_connection() as connection:

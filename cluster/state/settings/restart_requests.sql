@@ -19,7 +19,11 @@ select exists (select 1 from restarts where parts && %(parts)s::text[] and done_
 update restarts set taken_at = clock_timestamp() where taken_at is null returning id, parts;
 
 -- done: They ended, well or not.
-update restarts set done_at = clock_timestamp(), error = %(error)s where id = any(%(ids)s);
+update restarts set taken_at = coalesce(taken_at, clock_timestamp()), done_at = clock_timestamp(), error = %(error)s
+where id = any(%(ids)s);
+
+-- waiting: Those that are not over, and were asked for before this moment.
+select id, parts from restarts where done_at is null and asked_at <= %(before)s;
 
 -- settled: What these parts were restarted for counts now; what was changed after they were asked to does not yet.
 delete from restart_needs where part = any(%(parts)s) and since <= %(before)s;
