@@ -23,10 +23,12 @@ def probe_backup(settings: Settings) -> Iterable[HealthFinding]:
         )
         return
     if damaged := verification_complaint(known):
-        fix = (
-            "`aos backup verify` names all. `aos backup run --full` makes one that is whole and brings files anew that "
-            "are missing or cut off (remove others that are named before); older backups go by `aos backup prune`."
-        )
+        fix = "See to the place; `aos backup verify` looks through it."
+        if known.faults:
+            fix = (
+                "`aos backup verify` names all. `aos backup run --full` makes one that is whole and brings files anew that"
+                " are missing or cut off (remove others that are named before); `aos backup prune` removes older backups."
+            )
         yield HealthFinding("backup", YELLOW, f"{place}: {damaged}", fix)
         return
     without = "; the external database is its operator's to back up" if is_external(settings.postgres) else ""

@@ -24,8 +24,9 @@ class EmbeddingSettings(Section):
     the model is such a one, and `torch` elsewhere.
     `gpu`: `auto` computes on the GPU that Ray gives its replica (ray.num_gpus) where torch sees one; true insists.
     `min_replicas`, `max_replicas`: as many there are at least and at most, by the work. With none at least the last one
-    ends ten minutes after the last question, or after `light.rest_seconds`, and whoever asks next begins one: a search
-    waits `search.embed_seconds` for it, and is answered by its words alone where that is too short.
+    ends ten minutes after the last question (in the profile light always, after `light.rest_seconds`), and whoever asks
+    next begins one: a search waits `search.embed_seconds` for it, and is answered by its words alone where that is too
+    short.
     `batch_tokens`: of a batch, padding included; 2,048 on a CPU and 32,768 on a GPU unless given. `queue_tokens`: more
     than these waiting in a lane, and callers are refused. `cache_entries`: vectors of questions kept for each
     workspace, 1.5 KiB each.

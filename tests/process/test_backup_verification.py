@@ -1,5 +1,6 @@
 """The keeper of backups looks through their destination by itself, and doctor tells what that found; real folders."""
 
+import errno
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from cluster.state.backup.backup_state import note_backup_state, read_backup_sta
 from cluster.state.backup.blob_catalogue import blob_object, read_catalogue
 from cluster.state.backup.destination import Destination
 from cluster.state.backup.keeper import RUN, VERIFY, BackupKeeper
+from cluster.state.backup.verification import verify_destination
+from cluster.state.objects.migration import FolderSide
 from configs.sections import Settings
 from configs.settings import load_settings
 
@@ -148,7 +151,7 @@ def test_dp_07_a_verification_that_cannot_be_ended_is_told_and_tried_again(
     program = f"import sys; open({str(tries)!r}, 'a').write('x'); sys.exit('the bucket does not answer')"
     keeper = begin(verify=(sys.executable, "-c", program))
     back_up(settings)
-    step_until(keeper, lambda: read_backup_state(state).faults == 1)
+    step_until(keeper, lambda: read_backup_state(state).unverified != "")
     (found,) = probe_backup(settings)
     assert found.colour == "yellow" and "the bucket does not answer" in found.detail
     for _ in range(3):
@@ -156,3 +159,24 @@ def test_dp_07_a_verification_that_cannot_be_ended_is_told_and_tried_again(
     assert tries.read_text() == "x", "not again at once"
     clock[0] = timedelta(minutes=61)
     step_until(keeper, lambda: tries.read_text() == "xx")
+
+
+class SickDisk(FolderSide):
+    """Of one file it gives nothing but an error."""
+
+    sick = ""
+
+    def blocks(self, key: str) -> Iterator[bytes]:
+        if key == self.sick:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().blocks(key)
+
+
+def test_dp_07_a_verification_names_what_cannot_be_read_and_goes_on(settings: Settings) -> None:
+    place = back_up(settings)
+    other = damage(place)
+    disk = SickDisk(Path(place.name))
+    disk.sick = next(key for key in place.keys("backups") if key.endswith("settings.json"))
+    faults = verify_destination(Destination(disk, place.name), unpack=False)
+    assert [fault for fault in faults if f"{disk.sick} cannot be read: Input/output error" in fault]
+    assert [fault for fault in faults if other in fault], "the other one is named, too"

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster import supervisor
+from cluster import doctor_deep, doctor_repair, supervisor
 from cluster.basics.errors import Unavailable
+from cluster.console import move_program
+from cluster.console.commands.backup_commands import REPLAY
+from cluster.state.backup import keeper
 from cluster.state.supervised import MODULE, find_supervisor, note_profile, other_profile, pid_path, wait_until_ready
 from cluster.supervisor import RESTARTING
 from tests.fakes.daemon import supervising
@@ -103,3 +106,17 @@ def test_down_ends_what_would_begin_a_supervisor_anew_also_before_that_is_there(
             assert keeper.wait(20) == -signal.SIGTERM
         finally:
             keeper.kill()
+
+
+@pytest.mark.parametrize(
+    "program", [keeper.RUN, keeper.VERIFY, doctor_deep.PROGRAM, doctor_repair.PROGRAM, move_program.PROGRAM, REPLAY]
+)
+def test_programs_of_its_own_are_found_from_a_folder_with_packages_of_the_same_names(
+    tmp_path: Path, program: tuple[str, ...]
+) -> None:
+    for name in ("cluster", "configs", "pipelines", "serve_apps"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('of somebody else')\n")
+    line = [*program[: program.index("-m")], "-c", f"import {program[program.index('-m') + 1]}"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -25,7 +25,8 @@ class BackupState:
         failed: why the last backup failed, or what was to be removed after it could not be; empty where nothing did.
         gap: since when the log has a gap: what lies between it and the next backup cannot be restored to.
         verified: when the destination was last looked through.
-        faults, fault: how many that found, or the next one that could not be ended, and the first of them.
+        faults, fault: how many that found, and the first of them.
+        unverified: why the last look could not be ended; empty where it could.
     """
 
     ended: str = ""
@@ -38,6 +39,7 @@ class BackupState:
     verified: str = ""
     faults: int = 0
     fault: str = ""
+    unverified: str = ""
 
 
 def read_backup_state(state_dir: Path) -> BackupState:
@@ -59,7 +61,7 @@ def note_backup_state(state_dir: Path, changes: Mapping[str, Any]) -> None:
 def note_verification(state_dir: Path, faults: Sequence[str], now: datetime) -> None:
     """What it found; nothing where no instance of this folder has backed up yet."""
     if (state_dir / FILE).exists():
-        found = {"faults": len(faults), "fault": next(iter(faults), "")}
+        found = {"faults": len(faults), "fault": next(iter(faults), ""), "unverified": ""}
         note_backup_state(state_dir, {"verified": now.isoformat(), **found})
 
 
@@ -83,9 +85,9 @@ def backup_complaint(known: BackupState, every_hours: float, now: datetime) -> s
 def verification_complaint(known: BackupState) -> str:
     """What the last look through the destination found, in a sentence; empty where that was nothing."""
     if not known.faults:
-        return ""
+        return f"it could not be verified{_because(known.unverified)}" if known.unverified else ""
     more = f" and {known.faults - 1:,} more faults" if known.faults > 1 else ""
-    return f"what lies there is not whole ({known.verified[:19] or 'first look'}): {known.fault}{more}"
+    return f"what lies there is not whole ({known.verified[:19]}): {known.fault}{more}"
 
 
 def _because(why: str) -> str:

@@ -170,7 +170,7 @@ class BackupKeeper:
         words = self._last_words("backup-verify.log") or f"ended by {done.returncode}"
         self._next_verification = self._clock() + VERIFY_AGAIN
         self._report(f"the verification could not be ended: {words}")
-        note_backup_state(state, {"faults": 1, "fault": f"the verification could not be ended: {words}"})
+        note_backup_state(state, {"unverified": words})
 
     def _last_words(self, log_name: str) -> str:
         words = (self._settings.state_dir / log_name).read_text(encoding="utf-8", errors="replace")

@@ -30,14 +30,26 @@ def verify_destination(place: Destination, *, unpack: bool = True) -> list[str]:
     for backup in backups:
         found += hash_faults(place, backup) or (_base_faults(place, backup) if unpack else [])
     try:
-        erased = {name.removeprefix("blob:") for name in erased_files(place)}  # they go with the next `prune`
+        found += _blob_faults(place)
+    except BackupFailed:  # a full backup that ended meanwhile has put its own catalogue in the place of this one
+        try:
+            found += _blob_faults(place)
+        except BackupFailed as error:
+            found.append(str(error))
+    return found + list(_log_faults(place))
+
+
+def _blob_faults(place: Destination) -> list[str]:
+    found = list[str]()
+    erased = {name.removeprefix("blob:") for name in erased_files(place)}  # they go with the next `prune`
+    try:
         with read_catalogue(place) as catalogue:
             for one in catalogue.records():
                 if one.key not in erased:
                     found += _object_faults(place, blob_object(one.digest), one.digest, f"blob {one.key}")
-    except (BackupFailed, DamagedBackup) as error:
+    except DamagedBackup as error:
         found.append(str(error))
-    return found + list(_log_faults(place))
+    return found
 
 
 def hash_faults(place: Destination, one: BackupManifest) -> list[str]:
@@ -67,6 +79,8 @@ def _object_faults(place: Destination, key: str, digest: str, what: str) -> list
             seen.update(block)
     except FileNotFoundError:
         return [f"{what}: {key} is missing"]
+    except OSError as error:  # of a disk that is going: the rest is looked at all the same
+        return [f"{what}: {key} cannot be read: {error.strerror or error}"]
     return [] if seen.hexdigest() == digest else [f"{what}: {key} is not what was written"]
 
 
