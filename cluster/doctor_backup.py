@@ -26,8 +26,8 @@ def probe_backup(settings: Settings) -> Iterable[HealthFinding]:
         fix = "See to the place; `aos backup verify` looks through it."
         if known.faults:
             fix = (
-                "`aos backup verify` names all. `aos backup run --full` makes one that is whole, with files that are missing"
-                " or cut off (remove others that are named before); `aos backup prune` removes older backups."
+                "`aos backup verify` names all. `aos backup run --full` makes one that is whole, with files that are"
+                " missing or cut off (remove others that are named before); `aos backup prune` removes older backups."
             )
         yield HealthFinding("backup", YELLOW, f"{place}: {damaged}", fix)
         return
