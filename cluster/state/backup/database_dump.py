@@ -17,10 +17,12 @@ from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import Conflict, Invalid, Permanent
 from cluster.state.backup.backup_run import run_tool
+from cluster.state.backup.destination import BackupFailed
 from cluster.state.backup.restoring import require_finished
 from cluster.state.db.embedded import is_external, postgres_for_a_look, postgres_programs
 from cluster.state.db.migrate import pending_migrations
 from cluster.state.db.migration_files import read_migrations
+from cluster.state.db.primary import connect_primary_blocking
 from cluster.state.objects.migration import FolderSide
 from cluster.state.supervised import find_supervisor, lives_elsewhere
 from configs.sections import Settings
@@ -115,12 +117,17 @@ def dump_database(settings: Settings, folder: Path, report: Report) -> DumpManif
         raise Conflict(f"{folder} is not empty", fix=fix)
     room = DiskRoom(folder, settings.disk.free_bytes, settings.disk.free_percent)
     room.require()
-    with postgres_for_a_look(settings) as owner, psycopg.connect(owner or "") as connection:
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        migration = _require_current(connection)
-        _make_folder(folder)
-        with cleanup_on_error(lambda: _clear(folder)), room.writing():
-            return _write(owner or "", connection, folder, migration, room, report)
+    with postgres_for_a_look(settings) as owner:
+        assert owner is not None  # an embedded server has one
+        try:
+            with connect_primary_blocking(owner, None) as connection:
+                connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+                migration = _require_current(connection)
+                _make_folder(folder)
+                with cleanup_on_error(lambda: _clear(folder)), room.writing():
+                    return _write(owner, connection, folder, migration, room, report)
+        except psycopg.Error as error:
+            raise BackupFailed(f"the server: {str(error).strip()}", fix="See to it, and dump again.") from error
 
 
 def read_dump(folder: Path) -> DumpManifest:
@@ -183,7 +190,8 @@ def _require_current(connection: Connection) -> str:
     if others != (0,):
         raise Conflict("somebody else is connected to the database", fix="Run `aos down`, and end what else uses it.")
     there = connection.execute("select to_regclass('public.schema_migrations') is not null").fetchone() == (True,)
-    applied = dict(connection.execute("select name, hash from schema_migrations").fetchall()) if there else {}
+    found = connection.execute("select name, hash from schema_migrations").fetchall() if there else []
+    applied: dict[str, str] = dict(found)
     if pending := pending_migrations(applied, read_migrations()):
         what = f"{len(pending)} migrations are not applied yet, {pending[0].name} the first"
         raise Conflict(what, fix="Run `aos up` and `aos down` with this version, then dump.")

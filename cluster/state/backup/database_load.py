@@ -33,6 +33,7 @@ from cluster.state.db import embedded
 from cluster.state.db.daemon import file_lock, make_private
 from cluster.state.db.migration_files import FOLDER
 from cluster.state.db.postgres_major import data_major, programs_major
+from cluster.state.db.primary import connect_primary_blocking
 from cluster.state.objects.migration import FolderSide
 from configs.sections import Settings
 
@@ -179,7 +180,7 @@ def _fill(settings: Settings, folder: Path, done: LoadResult, report: Report) ->
         assert owner is not None
         server = make_conninfo(owner, dbname="postgres")
         report(f"PostgreSQL {done.major} has started: {dump.bytes / 2**20:,.1f} MiB of PostgreSQL {dump.server} come")
-        with psycopg.connect(server, autocommit=True) as connection:
+        with connect_primary_blocking(server, None, autocommit=True) as connection:
             _make_roles(connection, (folder / ROLES).read_text(encoding="utf-8"))
             # Made anew by pg_restore, with the settings and rights that it had.
             connection.execute(sql.SQL("drop database {}").format(sql.Identifier(database)))
@@ -191,7 +192,7 @@ def _fill(settings: Settings, folder: Path, done: LoadResult, report: Report) ->
                 connection.execute(sql.SQL("alter database {} rename to {}").format(*names))
         report(f"restored in {done.seconds['restore']:.1f} s; rows are counted")
         began = time.monotonic()
-        with psycopg.connect(owner, autocommit=True) as connection:
+        with connect_primary_blocking(owner, None, autocommit=True) as connection:
             _compare_rows(dump.rows, count_rows(connection))
             done.seconds["compare"] = round(time.monotonic() - began, 3)
             connection.execute("analyze")  # else tables are planned for as if they were empty
@@ -216,7 +217,7 @@ def _restore(settings: Settings, server: str, folder: Path, dump: DumpManifest, 
     target = make_conninfo(server, options=f"-c maintenance_work_mem={memory}MB")
 
     def tell() -> None:
-        with psycopg.connect(server, autocommit=True) as connection:
+        with connect_primary_blocking(server, None, autocommit=True) as connection:
             row = connection.execute(SIZE, [dump.database]).fetchone()
         report(f"  {0 if row is None else int(row[0]) / 2**20:,.1f} MiB are there")
 
