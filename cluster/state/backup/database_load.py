@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from cluster.basics.cleanup import cleanup_on_error
 from cluster.basics.disk import DiskRoom, usage_of
-from cluster.basics.errors import Conflict, DiskFull, Invalid, Permanent, Unavailable
+from cluster.basics.errors import AosError, Conflict, DiskFull, Invalid, Permanent, Unavailable
 from cluster.state.backup.backup_run import run_tool
 from cluster.state.backup.database_dump import (
     JOBS,
@@ -97,9 +97,8 @@ def load_database(settings: Settings, folder: Path, report: Report) -> LoadResul
             with cleanup_on_error(lambda: _put_back(state)):
                 _fill(settings, folder, done, report)
         except (Unavailable, DiskFull, LoadFailed, psycopg.Error, OSError) as error:
-            there = f"the data from before is in {state / 'postgres'} again" if aside else "there is no data, as before"
-            hint = getattr(error, "hint", "") or LoadFailed.fix
-            raise LoadFailed(f"{str(error).strip()}; {there}", fix=hint) from error
+            hint = error.hint if isinstance(error, AosError) and error.hint else LoadFailed.fix
+            raise LoadFailed(f"{str(error).strip()}; {_whereabouts(state, aside)}", fix=hint) from error
         (state / UNFINISHED_LOAD).unlink()
     return done
 
@@ -172,6 +171,15 @@ def _put_back(state: Path) -> None:
     for left in state.glob(f"{LISTS}*/"):
         shutil.rmtree(left, ignore_errors=True)
     mark.unlink()
+
+
+def _whereabouts(state: Path, aside: Path | None) -> str:
+    """Where the data from before is after a failure, for the error's detail."""
+    if aside is None:
+        return "there is no data, as before"
+    if (state / UNFINISHED_LOAD).exists():  # the disk let nothing be moved
+        return f"the data from before is still in {aside}, and comes back with the next load"
+    return f"the data from before is in {state / 'postgres'} again"
 
 
 def _fill(settings: Settings, folder: Path, done: LoadResult, report: Report) -> None:
