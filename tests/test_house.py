@@ -152,6 +152,9 @@ BEHAVIOURS = {
         "cluster/state/db/migration_files.py::MigrationFile"
     ),
     "An upgrade is looked at before it is done": "cluster/state/db/upgrade_check.py::check_upgrade",
+    "The database goes to another major version of PostgreSQL": (
+        "cluster/state/backup/database_load.py::load_database"
+    ),
     "Parts that no longer answer are noticed and ended": "cluster/health_rounds.py::LivenessRounds",
     "A Postgres or Valkey that hangs is begun anew; external ones are only reported": (
         "cluster/watch/servers.py::ServerWatch"

@@ -72,8 +72,8 @@ def test_a_stopped_state_is_looked_at_and_left_as_it_was(state: Path, tmp_path: 
         {
             "error": {
                 "code": "invalid",
-                "detail": "aos upgrade looks only",
-                "fix": "Add --check; `aos up` applies what is pending.",
+                "detail": "one of --check, --dump and --load says what to do",
+                "fix": "`aos up` applies what is pending.",
             }
         },
     )
@@ -158,7 +158,7 @@ def test_data_of_another_major_version_is_refused_untouched(state: Path) -> None
     with pytest.raises(OtherPostgres) as refused:
         supervisor.prepare_state(load_settings({"AOS_STATE_DIR": str(state)}), lambda line: None)
     assert str(refused.value) == f"{data} was written by PostgreSQL 15, and this version brings PostgreSQL {brings}"
-    assert "aos export" in refused.value.hint and "pg_dump of PostgreSQL 15" in refused.value.hint
+    assert "aos upgrade --dump FOLDER" in refused.value.hint and "aos upgrade --load FOLDER" in refused.value.hint
     code, report = run_check(state, "--check")
     assert (code, report["data"], report["server"]) == (1, 15, None)
     assert [one["code"] for one in report["refusals"]] == ["other_postgres"]

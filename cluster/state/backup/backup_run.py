@@ -180,8 +180,11 @@ def segment_of(timeline: int, lsn: str) -> str:
     return f"{timeline:08X}{high:08X}{low >> 24:08X}"
 
 
-def run_tool(command: list[str], room: DiskRoom | None = None) -> None:
-    """One of Postgres' programs. Raises BackupFailed with its words; DiskFull before a disk is full that others use."""
+def run_tool(command: list[str], room: DiskRoom | None = None, tick: Callable[[], None] | None = None) -> None:
+    """One of Postgres' programs; `tick` is called twice a second meanwhile.
+
+    Raises BackupFailed with its words; DiskFull before a disk is full that others use.
+    """
     with (
         subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -193,6 +196,8 @@ def run_tool(command: list[str], room: DiskRoom | None = None) -> None:
                 words, _ = tool.communicate(timeout=0.5)
                 break
             except subprocess.TimeoutExpired:
+                if tick is not None:
+                    tick()
                 if room is not None and (why := room.missing()) is not None:
                     raise why from None
     if tool.returncode != 0:

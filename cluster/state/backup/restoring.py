@@ -36,6 +36,7 @@ AHEAD = b"recovery ended before configured recovery target"
 AT_ONCE, BATCH = 8, 1024
 RECEIPT_KEY = "receipt-key"
 UNFINISHED = "restore-unfinished"
+UNFINISHED_LOAD = "load-unfinished"  # of `aos upgrade --load`; holds the name of the folder that was moved aside
 NO_KEYS = f"Put {', '.join(SECRET_FILES)} into the folder, by themselves."
 Report = Callable[[str], None]
 
@@ -94,6 +95,14 @@ def finish_restore(state_dir: Path) -> None:
 
 
 def require_finished(state_dir: Path) -> None:
+    """Raises Conflict: a restore or a load into this folder failed or was killed."""
+    require_restored(state_dir)
+    if (state_dir / UNFINISHED_LOAD).exists():
+        fix = "Run `aos upgrade --load` again: it begins anew, and what was moved aside is still there."
+        raise Conflict(f"the load of a dump into {state_dir} was broken off", fix=fix)
+
+
+def require_restored(state_dir: Path) -> None:
     """Raises Conflict: a restore into this folder failed or was killed."""
     if (mark := state_dir / UNFINISHED).exists():
         fix = f"Restore again into an empty folder. To open this one all the same, remove {mark}."

@@ -98,17 +98,17 @@ def stop_servers(state_dir: Path) -> None:
 
 
 @contextmanager
-def postgres_for_a_look(settings: Settings) -> Iterator[str | None]:
+def postgres_for_a_look(settings: Settings, *, make: bool = False) -> Iterator[str | None]:
     """The owner's connection; an embedded Postgres that does not run does so for as long as this lasts.
 
     Nobody else starts or stops servers of this state directory meanwhile where that was so. Raises as `start_servers`,
-    and Unavailable where there is no data.
+    and Unavailable where there is no data, unless `make`: then an empty database is made.
     """
     data = settings.state_dir / "postgres"
     if is_external(settings.postgres) or _find_postmaster(data) is not None:
         yield postgres_endpoints(settings)[1]
         return
-    if not (data / "PG_VERSION").exists():
+    if not make and not (data / "PG_VERSION").exists():
         raise Unavailable(f"there is no data in {data}", fix="Run `aos up`.")
     with file_lock(settings.state_dir / "embedded.lock"):
         ran = _find_postmaster(data) is not None

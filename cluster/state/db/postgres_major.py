@@ -47,6 +47,6 @@ def refuse_other_major(data: Path, programs: Path) -> None:
     if wrote is not None and wrote != opens:
         raise OtherPostgres(
             f"{data} was written by PostgreSQL {wrote}, and this version brings PostgreSQL {opens}",
-            fix=f"Start it with the version that wrote it and run `aos export` for each workspace, or pg_dump of"
-            f" PostgreSQL {wrote}; then begin with an empty AOS_STATE_DIR and import. Nothing was changed.",
+            fix=f"With the version that wrote it, of PostgreSQL {wrote}: `aos down`, then `aos upgrade --dump FOLDER`."
+            " With this one: `aos upgrade --load FOLDER`, then `aos up`. Nothing was changed.",
         )
