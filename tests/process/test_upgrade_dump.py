@@ -317,6 +317,16 @@ def test_one_killed_before_anything_was_moved_removes_nothing(dumped: Dumped, st
     assert done.aside is not None and (done.aside / "precious").read_text() == "rows" and data.exists()
 
 
+def test_half_a_load_is_never_opened_also_where_the_data_from_before_is_gone(dumped: Dumped, state: Path) -> None:
+    embedded.start_servers(settings_of(state))
+    embedded.stop_servers(state)
+    (state / UNFINISHED_LOAD).write_text(f"postgres-{OLD}")
+    done = load_database(settings_of(state), dumped.dump, print)
+    assert done.aside is None and done.major == programs_major(embedded.postgres_programs())
+    with psycopg.connect(owner_of(settings_of(state))) as connection:
+        assert count_rows(connection) == dumped.told["rows"]
+
+
 def test_what_is_no_whole_dump_of_this_instance_is_refused(dumped: Dumped, state: Path) -> None:
     data = old_data(state)
     (data / "global").mkdir()

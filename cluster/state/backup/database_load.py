@@ -164,7 +164,8 @@ def _put_back(state: Path) -> None:
     mark, data = state / UNFINISHED_LOAD, state / "postgres"
     embedded.stop_servers(state)
     name = mark.read_text(encoding="utf-8").strip()
-    if not name or (state / name).exists():  # else it was not moved yet, or is back already
+    # What was not moved yet, or is back already, is of the other major; what is of ours is half a load.
+    if not name or (state / name).exists() or data_major(data) == programs_major(embedded.postgres_programs()):
         shutil.rmtree(data, ignore_errors=True)
     if name and (state / name).exists():
         (state / name).rename(data)
