@@ -119,4 +119,4 @@ def test_a_program_that_ends_without_a_word_is_told() -> None:
 
 
 def test_the_program_is_there() -> None:
-    assert move_program.PROGRAM[1:] == ("-m", "pipelines.documents.portable.move_program")
+    assert move_program.PROGRAM[1:] == ("-P", "-m", "pipelines.documents.portable.move_program")

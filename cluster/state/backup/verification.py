@@ -41,8 +41,8 @@ def verify_destination(place: Destination, *, unpack: bool = True) -> list[str]:
 
 def _blob_faults(place: Destination) -> list[str]:
     found = list[str]()
-    erased = {name.removeprefix("blob:") for name in erased_files(place)}  # they go with the next `prune`
     try:
+        erased = {name.removeprefix("blob:") for name in erased_files(place)}  # they go with the next `prune`
         with read_catalogue(place) as catalogue:
             for one in catalogue.records():
                 if one.key not in erased:
