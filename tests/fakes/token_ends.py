@@ -285,7 +285,9 @@ async def _socket_refused(one: Victim) -> bool:
     async with websockets.connect(address, additional_headers=headers) as socket:
         try:
             await socket.send(json.dumps({"type": "ping"}))
-            return str(json.loads(await socket.recv())["type"]) == "error"
+            while True:  # an error comes before the close that says which kind it is
+                if str(json.loads(await socket.recv())["type"]) != "error":
+                    return False
         except websockets.ConnectionClosed as closed:
             return closed.rcvd is not None and closed.rcvd.code == 4401
 

@@ -13,12 +13,13 @@ from fastapi.routing import APIWebSocketRoute
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from cluster.basics.errors import NotFound
+from cluster.basics.errors import AosError, Forbidden, NotFound, Unauthenticated, Unavailable
 from cluster.basics.scope import Role
 from serve_apps.agents.events import EventKind
 from serve_apps.agents.turn_ports import IncomingMessage
 from serve_apps.http.auth.permissions import SOCKET, MatrixMismatch, collect_permissions
 from serve_apps.http.streams.sse import StreamPacing
+from serve_apps.http.streams.websocket import _close_code
 from tests.fakes.http import MATRIX, Office, make_parts, open_office
 from tests.fakes.listening import listening, token, wait_for
 from tests.fakes.orchestrator import Act, ScriptedOrchestrator, asks_first, calls_tool, says
@@ -55,6 +56,15 @@ def chunks(socket: ClientConnection) -> list[dict[str, Any]]:
     while not told or not told[-1]["is_final"]:
         told.append(json.loads(socket.recv(timeout=10)))
     return told
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(Unavailable("Postgres does not answer"), 1013), (Unauthenticated("who"), 4401), (Forbidden("not you"), 4401)],
+)
+def test_a_part_that_is_away_lets_nobody_in_and_takes_nobody_for_refused(error: AosError, code: int) -> None:
+    """Clients throw a token away that is refused, and sign in again; they keep it while nobody could look at it."""
+    assert _close_code(error) == code
 
 
 def test_hi_06_a_question_ends_the_turn_and_the_socket_takes_the_answer(server: Server) -> None:

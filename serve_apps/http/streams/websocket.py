@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import Field, TypeAdapter, ValidationError
 
-from cluster.basics.errors import AosError, Conflict, Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
+from cluster.basics.errors import AosError, Conflict, Forbidden, Invalid, NotFound, TooLarge, Transient, Unauthenticated
 from cluster.state.limits.limit_errors import RateLimited
 from cluster.state.limits.rules import LimitedResource
 from serve_apps.agents.streams.encode import StreamChunk, StreamCursor, Verbosity, s4
@@ -38,6 +38,7 @@ CLOSING_SECONDS = 5.0  # between a turn's last chunk and its end
 CANCELLING_SECONDS = 6.0  # between asking a turn to end and closing it
 FAREWELL_SECONDS = 1.0  # for the last words to a client that may not be reading
 NOT_LET_IN, TOO_MANY = 4401, 4429  # 4000-4999 are for applications (RFC 6455 §7.4.2)
+TRY_LATER = 1013  # of the registry of close codes
 ALIVE = StreamChunk("status", "", {"heartbeat": True})
 
 
@@ -83,7 +84,7 @@ async def agent(socket: WebSocket) -> None:
     except (AosError, ValidationError, TimeoutError) as error:
         known = error if isinstance(error, AosError) else Unauthenticated("send {type: auth, token: ...} first")
         await _send_json(socket, s4(error_event(1, known), ""))
-        await socket.close(TOO_MANY if isinstance(known, RateLimited) else NOT_LET_IN, known.title[:100])
+        await socket.close(_close_code(known), known.title[:100])
         return
     except WebSocketDisconnect:
         return
@@ -93,6 +94,13 @@ async def agent(socket: WebSocket) -> None:
     except RateLimited as error:
         await _send_json(socket, s4(error_event(1, error), ""))
         await socket.close(TOO_MANY, error.title[:100])
+
+
+def _close_code(error: AosError) -> int:
+    """Why nobody was signed in: whom a part of the system that is away keeps out may come back as he is."""
+    if isinstance(error, RateLimited):
+        return TOO_MANY
+    return TRY_LATER if isinstance(error, Transient) else NOT_LET_IN
 
 
 async def _converse(socket: WebSocket, parts: AppDependencies, entry: AuthenticatedCaller) -> None:
