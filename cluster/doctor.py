@@ -4,7 +4,6 @@ import importlib
 import importlib.util
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from cryptography import x509
 from cluster import connect, deploy, doctor_backup, doctor_chaos, doctor_postgres, doctor_replication
 from cluster.basics.disk import DiskRoom
 from cluster.basics.errors import AosError, Unavailable
+from cluster.basics.own_program import own_program
 from cluster.console.api import base_url
 from cluster.console.findings import GREEN, RED, YELLOW, HealthFinding
 from cluster.free_ports import QUIET_PORTS
@@ -42,7 +42,7 @@ COMPUTED = {
 ENOUGH_DAYS = 14  # left of a certificate, below which somebody should renew it
 CHAPTER = "see README, What it costs, and what it opens"
 # Skills stand above the cluster: they are not imported here but asked, as a program of their own.
-SANDBOX = (sys.executable, "-P", "-m", "skills.sandbox")
+SANDBOX = own_program("skills.sandbox")
 
 
 # What the libraries that ask the parts raise where a part is sick.

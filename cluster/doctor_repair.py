@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -11,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster.basics.errors import Unavailable
+from cluster.basics.own_program import own_program
 
 # Documents stand above the cluster: their storage is not imported here but asked, as a program of its own.
-PROGRAM: Final = (sys.executable, "-P", "-m", "pipelines.documents.repair")
+PROGRAM: Final = own_program("pipelines.documents.repair")
 SECONDS: Final = 3600.0
 LEFT: Final = 3  # exit code where something is there that was not removed
 SHOWN: Final = 50

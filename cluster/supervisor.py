@@ -6,7 +6,6 @@ import math
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +16,7 @@ import httpx2
 
 from cluster import connect
 from cluster.basics.errors import AosError, Conflict, InvalidSettings
+from cluster.basics.own_program import own_program
 from cluster.deploy import HEALTHY_SECONDS
 from cluster.handover import code_digest, runs_already
 from cluster.health_rounds import LivenessRounds
@@ -162,16 +162,7 @@ def spawn_supervisor(settings: Settings, report: Report) -> None:
     goes_on = runs_already(settings)
     with log.open("a") as output:
         child = subprocess.Popen(
-            [
-                "env",
-                f"AOS_STATE_DIR={state}",
-                f"AOS_PROFILE={settings.profile}",
-                sys.executable,
-                "-P",  # the folder that somebody stands in may have a `configs` of its own
-                "-m",
-                RESTARTING,
-                MODULE,
-            ],
+            ["env", f"AOS_STATE_DIR={state}", f"AOS_PROFILE={settings.profile}", *own_program(RESTARTING, MODULE)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

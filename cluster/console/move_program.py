@@ -2,14 +2,14 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from cluster.basics.errors import AosError, Permanent
+from cluster.basics.own_program import own_program
 
-PROGRAM: Final = (sys.executable, "-P", "-m", "pipelines.documents.portable.move_program")
+PROGRAM: Final = own_program("pipelines.documents.portable.move_program")
 
 
 class MoveFailed(Permanent):

@@ -1,11 +1,11 @@
 """The supervisor's hold on the child that keeps backups: begun where a destination is set, and again where it died."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from cluster.basics.own_program import own_program
 from cluster.state.backup.keeper import MODULE
 from configs.sections import Settings
 
@@ -20,7 +20,7 @@ class BackupChild:
         self,
         settings: Settings,
         report: Callable[[str], None],
-        command: Sequence[str] = (sys.executable, "-P", "-m", MODULE),
+        command: Sequence[str] = own_program(MODULE),
         clock: Callable[[], float] = time.monotonic,
         end_seconds: float = END_SECONDS,
     ) -> None:

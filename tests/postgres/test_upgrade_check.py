@@ -1,8 +1,6 @@
 """`aos upgrade --check` on states of every age: it says what is to come, and changes nothing."""
 
 import asyncio
-import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from cluster.state.db.postgres_major import OtherPostgres, programs_major
 from cluster.state.db.upgrade_check import check_upgrade
 from configs.sections import Settings
 from configs.settings import load_settings
+from tests.fakes.command_line import run_aos
 from tests.fakes.manifests import pod_templates
 from tests.fakes.older_state import empty_database, until
 
@@ -48,26 +47,13 @@ def external(empty: tuple[str, str], folder: Path) -> Settings:
     )
 
 
-def run_check(state: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, "-m", "cluster.cli", "upgrade", *arguments, "--json"],
-        cwd=ROOT,
-        env=os.environ | {"AOS_STATE_DIR": str(state), "AOS_ENV_FILE": ""},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout or done.stderr)
-
-
 def kept(owner: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(owner) as connection:
         return connection.execute("select name, hash, at from schema_migrations order by name").fetchall()
 
 
 def test_a_stopped_state_is_looked_at_and_left_as_it_was(state: Path, tmp_path: Path) -> None:
-    assert run_check(state) == (
+    assert run_aos(state, "upgrade") == (
         1,
         {
             "error": {
@@ -77,16 +63,16 @@ def test_a_stopped_state_is_looked_at_and_left_as_it_was(state: Path, tmp_path: 
             }
         },
     )
-    code, report = run_check(state, "--check")
+    code, report = run_aos(state, "upgrade", "--check")
     assert (code, report["applied"], list(state.iterdir())) == (3, 0, []), "nothing is there, and nothing is made"
 
     settings = load_settings({"AOS_STATE_DIR": str(state)})
     owner = embedded.start_servers(settings).postgres_admin or ""
     asyncio.run(apply_migrations(owner, until(OLDER, tmp_path / "old")))
     before = kept(owner)
-    running = run_check(state, "--check")
+    running = run_aos(state, "upgrade", "--check")
     embedded.stop_servers(state)
-    code, report = run_check(state, "--check")
+    code, report = run_aos(state, "upgrade", "--check")
     assert embedded.server_processes(state) == [], "a server that did not run does not run afterwards"
     assert code == report["exit_code"] == running[0] == 4
     assert [one["name"] for one in report["pending"]] == [one["name"] for one in running[1]["pending"]]
@@ -103,7 +89,7 @@ def test_a_stopped_state_is_looked_at_and_left_as_it_was(state: Path, tmp_path: 
     embedded.start_servers(settings)
     assert kept(owner) == before, "a dry run applies nothing"
     supervisor.prepare_state(settings, lambda line: None)
-    code, report = run_check(state, "--check")
+    code, report = run_aos(state, "upgrade", "--check")
     assert (code, report["pending"], report["refusals"]) == (0, [], [])
 
 
@@ -159,7 +145,7 @@ def test_data_of_another_major_version_is_refused_untouched(state: Path) -> None
         supervisor.prepare_state(load_settings({"AOS_STATE_DIR": str(state)}), lambda line: None)
     assert str(refused.value) == f"{data} was written by PostgreSQL 15, and this version brings PostgreSQL {brings}"
     assert "aos upgrade --dump FOLDER" in refused.value.hint and "aos upgrade --load FOLDER" in refused.value.hint
-    code, report = run_check(state, "--check")
+    code, report = run_aos(state, "upgrade", "--check")
     assert (code, report["data"], report["server"]) == (1, 15, None)
     assert [one["code"] for one in report["refusals"]] == ["other_postgres"]
     assert [path.name for path in data.iterdir()] == ["PG_VERSION"]
@@ -172,7 +158,7 @@ def test_data_that_does_not_say_its_version_is_told_in_a_sentence(state: Path) -
     with pytest.raises(Unavailable, match=r"does not say by which PostgreSQL") as told:
         supervisor.prepare_state(load_settings({"AOS_STATE_DIR": str(state)}), lambda line: None)
     assert "aos restore" in told.value.hint
-    code, report = run_check(state, "--check")
+    code, report = run_aos(state, "upgrade", "--check")
     assert (code, report["error"]["code"]) == (1, "unavailable")
 
 

@@ -37,6 +37,7 @@ from cluster.state.objects.migration import FolderSide
 from cluster.supervisor import prepare_state
 from configs.sections import Settings
 from configs.settings import load_settings
+from tests.fakes.keeper_steps import step_until
 from tests.fakes.s3 import run_s3
 
 AT = "2026-01-01T00:00:00+00:00"
@@ -401,14 +402,6 @@ def keeper_of(
     for name, value in (("AOS_STATE_DIR", settings.state_dir), ("AOS_BACKUP_URL", settings.backup.url or "")):
         monkeypatch.setenv(name, str(value))
     return BackupKeeper(settings, print, command, clock)
-
-
-def step_until(keeper: BackupKeeper, what: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        keeper.step()
-        time.sleep(0.1)
 
 
 def test_dp_07_the_keeper_makes_the_first_backup_and_ships_a_quiet_instance(

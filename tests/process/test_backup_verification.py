@@ -2,7 +2,6 @@
 
 import errno
 import sys
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from cluster.state.backup.verification import verify_destination
 from cluster.state.objects.migration import FolderSide
 from configs.sections import Settings
 from configs.settings import load_settings
+from tests.fakes.keeper_steps import step_until
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 # Its backups hold files alone, so nothing of this needs a server.
@@ -69,14 +69,6 @@ def damage(place: Destination) -> str:
         (one,) = catalogue.records()
     place.put(blob_object(one.digest), b"others")
     return one.key
-
-
-def step_until(keeper: BackupKeeper, what: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < deadline
-        keeper.step()
-        time.sleep(0.1)
 
 
 def test_dp_07_damage_in_the_destination_is_found_without_anybody_asking(

@@ -43,12 +43,12 @@ from cluster.supervisor import prepare_state
 from configs.sections import Settings
 from configs.settings import load_settings
 from tests.fakes import corpus
+from tests.fakes.command_line import ROOT, run_aos
 from tests.fakes.older_state import until
 from tests.fakes.portable import Yard
 from tests.fakes.runs import Outside, acting, stage
 from tests.kill.restore_drill import Hits, all_rows, answers
 
-ROOT = Path(__file__).resolve().parents[2]
 OWN = programs_major(embedded.postgres_programs())
 OLD = OWN - 1
 PASSWORD = "scram-of-a-reader"
@@ -110,19 +110,6 @@ def beside_rows(settings: Settings) -> dict[str, Any]:
         return {name: connection.execute(query.encode()).fetchall() for name, query in BESIDE.items()}
 
 
-def aos(*words: str, state: Path) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, "-m", "cluster.cli", *words, "--json"],
-        cwd=ROOT,
-        env=os.environ | {"AOS_STATE_DIR": str(state), "AOS_ENV_FILE": ""},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.returncode, json.loads(done.stdout or done.stderr)
-
-
 async def fill(settings: Settings) -> list[Scope]:
     """Two tenants with documents in two generations, one with a graph, a turn that waits, an operator's settings."""
     found = embedded.start_servers(settings)
@@ -162,7 +149,7 @@ def dumped() -> Iterator[Dumped]:
         hits = asyncio.run(answers(settings, homes))
         rows, beside = all_rows(settings), beside_rows(settings)
         embedded.stop_servers(folder / "a")
-        code, told = aos("upgrade", "--dump", str(folder / "dump"), state=folder / "a")
+        code, told = run_aos(folder / "a", "upgrade", "--dump", str(folder / "dump"))
         assert code == 0, told
         assert embedded.server_processes(folder / "a") == []
         yield Dumped(folder, settings, homes, rows, beside, hits, told)
@@ -205,7 +192,7 @@ def test_all_that_was_dumped_is_there_after_the_load(dumped: Dumped, state: Path
     assert (made.major, made.database, made.rows) == (OWN, "aos", dumped.told["rows"])
     assert made.rows["public.document_chunks"] == 240 and made.rows["public.embeddings_2"] == 240
 
-    code, told = aos("upgrade", "--load", str(dumped.dump), state=state)
+    code, told = run_aos(state, "upgrade", "--load", str(dumped.dump))
     assert code == 0, told
     assert (told["aside"], told["rows"], told["tables"]) == (None, sum(made.rows.values()), len(made.rows))
     assert embedded.server_processes(state) == [], "nothing runs afterwards"

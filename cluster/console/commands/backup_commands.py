@@ -3,7 +3,6 @@
 import asyncio
 import json
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from cluster.basics.errors import Invalid
+from cluster.basics.own_program import own_program
 from cluster.console.commands.documents.document_commands import AsJson, CommandContext
 from configs.sections import Settings
 from configs.settings import load_settings
@@ -23,7 +23,7 @@ backup = typer.Typer(
 Place = Annotated[str | None, typer.Option("--to", help="A folder or s3://bucket/prefix; AOS_BACKUP_URL by itself.")]
 From = Annotated[str | None, typer.Option("--from", help="A folder or s3://bucket/prefix; AOS_BACKUP_URL by itself.")]
 # What erases stands above the cluster: it is not imported here but asked, as a program of its own.
-REPLAY = (sys.executable, "-P", "-m", "serve_apps.governance.replay_log")
+REPLAY = own_program("serve_apps.governance.replay_log")
 
 
 @backup.command("run")

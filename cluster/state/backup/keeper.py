@@ -16,6 +16,7 @@ from typing import Final
 import psycopg
 
 from cluster.basics.errors import AosError
+from cluster.basics.own_program import own_program
 from cluster.state.backup.backup_state import note_backup_state, read_backup_state, verification_complaint
 from cluster.state.backup.destination import destination_of
 from cluster.state.backup.log_shipping import LogShipping
@@ -25,8 +26,8 @@ from configs.settings import load_settings
 
 MODULE: Final = "cluster.state.backup.keeper"
 # The command is a program of its own: a backup of hours keeps no log waiting, and its death ends nothing else.
-RUN: Final = (sys.executable, "-P", "-m", "cluster.cli", "backup", "run", "--json", "--prune")
-VERIFY: Final = (sys.executable, "-P", "-m", "cluster.cli", "backup", "verify", "--json", "--hashes", "--idle")
+RUN: Final = own_program("cluster.cli", "backup", "run", "--json", "--prune")
+VERIFY: Final = own_program("cluster.cli", "backup", "verify", "--json", "--hashes", "--idle")
 FAULTS_FOUND: Final = 3  # its exit status: it has noted them itself
 ROUND_SECONDS: Final = 15.0
 LONGEST_PAUSE: Final = 30.0
