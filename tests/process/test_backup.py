@@ -232,6 +232,7 @@ def test_dp_07_beside_an_external_database_a_time_chooses_keys_and_no_bytes(
     gone.unlink()
     put_blob(settings, "later")
     (folder / "a" / "vault-key").write_text("another key")
+    time.sleep(1.0)  # names of backups are in order by seconds
     back_up(external, "")
     assert restore(folder, "--to-time", "2026-01-01T00:00:00+00:00") == 1, "no backup is so old"
     assert restore(folder, "--to-time", moment) == 0
