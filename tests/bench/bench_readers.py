@@ -190,6 +190,7 @@ async def measure_step(report: Report, mini: MiniCluster, readers: int, nodes: i
     print(f"{at}: {rate:.1f} pages/s of {ideal:g}, all at work after {watch.ready or -1:.0f} s", flush=True)
     report.figure(f"{at}: pages/s", rate, reference=ideal, goal=IDEAL_GOAL, holds=rate >= IDEAL * ideal)
     report.figure(f"{at}: all at work after", watch.ready, unit="s")
+    report.figure(f"{at}: from one batch to the first slice of the next", pool.between_batches, unit="s")
     inside = sum(watch.window[0] < moment <= watch.window[1] for moment in moments)
     report_costs(report, at, watch.used, inside, judged=readers == STEPS[-1][0])
 

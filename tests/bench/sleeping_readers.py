@@ -88,13 +88,17 @@ class Pool:
     """Stages of a job: surveys here, readings by so many actors, indexing as the runner has it.
 
     Attributes:
-        all_at_work: each of them has read a page of the second batch, whose slices are cut by the pace of the first.
+        all_at_work: each of them has read a slice of the second batch, whose slices are cut by the pace of the first,
+            and one more slice has come: what each read before that is written.
+        between_batches: seconds from the last page of the first batch to the first slice of the second.
     """
 
     def __init__(self, ledger: Bench, readers: int, cpus: float) -> None:
         """The ledger's jobs use it from now on."""
         self._readers, self._seen, self._pages, self._batches = readers, set[str](), 0, 0
+        self._last = time.monotonic()  # when pages came
         self.all_at_work = asyncio.Event()
+        self.between_batches: float | None = None
         self._reached: list[tuple[int, asyncio.Event]] = []
         self._settings = ReadSettings(readers=readers, reader_cpus=cpus, idle=False)
         here = ledger.here()
@@ -112,10 +116,12 @@ class Pool:
         self._batches += 1
         self._seen.clear()
         async for pages in in_thread(read.read_slices(slices, self._settings, work=SleepingRead)):
-            self._seen.update(page.page.text.rpartition(" ")[2] for page in pages)
-            self._pages += len(pages)
+            if self._batches == 2 and not self._seen:
+                self.between_batches = time.monotonic() - self._last
             if self._batches > 1 and len(self._seen) >= self._readers:
                 self.all_at_work.set()
+            self._seen.update(page.page.text.rpartition(" ")[2] for page in pages)
+            self._pages, self._last = self._pages + len(pages), time.monotonic()
             for count, event in self._reached:
                 if self._pages >= count:
                     event.set()
