@@ -21,6 +21,7 @@ from cluster.watch.hanging import SilenceTracker
 from cluster.watch.memory import TITLES, MemoryWatch
 from cluster.watch.servers import ServerProbe, ServerWatch, server_probes
 from cluster.watch.standin import StandIn, count_listeners
+from cluster.watch.stopped import StoppedChildren
 from configs.sections import Settings
 
 Report = Callable[[str], None]
@@ -62,6 +63,7 @@ class LivenessRounds:
         self._servers = ServerWatch(report, clock)
         self._state = settings.state_dir
         self._silences = SilenceTracker(clock)
+        self._stopped = StoppedChildren()
         self._memory = MemoryWatch(
             settings.ray.memory_high, lambda: connect.processes_by_title(self._state, *TITLES), report, clock
         )
@@ -139,9 +141,14 @@ class LivenessRounds:
         return LivenessCheck(LivenessState.GONE)
 
     def _of_processes(self) -> Iterable[LivenessProbe]:
-        """Replicas and readers, each at its own socket."""
+        """Replicas and readers, each at its own socket; whoever was stopped before it had one answers nobody."""
+        answering = set[str]()
         for path in connect.liveness_folder(self._state).glob("*.sock"):
+            answering.add(path.stem.rpartition("-")[2])
             yield LivenessProbe(path.stem, lambda path=path: _ask_socket(path))  # type: ignore[misc]
+        for process in self._stopped.look(self._head["raylet"].pid, answering):
+            silence = LivenessCheck(LivenessState.SILENT, process.pid)
+            yield LivenessProbe("stopped process of Ray", lambda silence=silence: silence)  # type: ignore[misc]
 
     def _of_proxy(self) -> LivenessProbe:
         port = self._settings.http.port
