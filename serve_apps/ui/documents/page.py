@@ -19,34 +19,55 @@ from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_p
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
+LOOK_SECONDS: Final = 3.0
 STRIP: Final = 100  # pages that the strip shows at once
 FAILED: Final = 20
 NOTHING: Final[dict[str, Any]] = {"items": [], "total": 0}
 
 
 def draw_documents_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
-    """One part that shows the list or a document, whatever the address says."""
-    body, turns = interactive_html(loading_notice("Looking …")), RenderMarker()
+    """One part that shows the list or a document, whatever the address says; again once what is shown has a page."""
+    body, turns, at = interactive_html(loading_notice("Looking …")), RenderMarker(), gr.State({})
+    clock = gr.Timer(LOOK_SECONDS, active=False)
 
-    async def first(request: gr.Request) -> SafeHtml:
-        return turns.mark(await view_or_problem(_page_body(console, console.api(request), opening_action(request))))
+    async def view(api: SessionApi, asked: PageAction) -> list[Any]:
+        waits = await _awaits_a_page(api, asked)
+        shown = await view_or_problem(_page_body(console, api, asked))
+        return [turns.mark(shown), dict(asked.query), gr.Timer(LOOK_SECONDS, active=waits)]
 
-    async def show(request: gr.Request, event: gr.EventData) -> SafeHtml:
-        return turns.mark(await view_or_problem(_page_body(console, console.api(request), parse_action(event))))
+    async def first(request: gr.Request) -> list[Any]:
+        return await view(console.api(request), opening_action(request))
+
+    async def show(request: gr.Request, event: gr.EventData) -> list[Any]:
+        return await view(console.api(request), parse_action(event))
+
+    async def again(request: gr.Request, query: dict[str, str]) -> list[Any]:
+        asked, api = PageAction(query), console.api(request)
+        return [gr.skip()] * 3 if await _awaits_a_page(api, asked) else await view(api, asked)
 
     async def do(request: gr.Request, event: gr.EventData) -> SafeHtml:
         asked = parse_action(event)
         gone = HERE if asked.act == "delete" else None
         return turns.mark(await _act_on_document(console, console.api(request), asked), gone)
 
-    blocks.load(first, None, body, **QUIET)
-    body.select(show, None, body, **QUIET)
+    blocks.load(first, None, [body, at, clock], **QUIET)
+    body.select(show, None, [body, at, clock], **QUIET)
     body.click(do, None, body, **QUIET)
+    clock.tick(again, at, [body, at, clock], **QUIET)
 
 
 PAGE = ConsolePage(
     "documents", "Documents", Role.VIEWER, draw_documents_page, "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6"
 )
+
+
+async def _awaits_a_page(api: SessionApi, asked: PageAction) -> bool:
+    """True while a document is shown of which no page was read; after that it may have what somebody has typed."""
+    id_ = asked.query.get("id")
+    try:
+        return bool(id_) and (await api.get(f"/api/documents/{id_}"))["version_id"] is None
+    except ApiProblem:  # the view says what it is
+        return False
 
 
 async def _page_body(console: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:

@@ -1,8 +1,10 @@
 """Documents in a browser: find one by keyboard, read a page beside its picture, follow a passage, delete with care."""
 
+import os
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -88,6 +90,18 @@ def test_an_address_with_boxes_marks_the_passage_in_picture_and_text(
     expect(page.locator(".doc-sheet .doc-passage")).to_have_count(1, timeout=SLOW)
     expect(page.locator(".doc-text .doc-passage")).to_have_text([said])
     shot(page, "passage")
+
+
+def test_a_document_that_is_opened_before_it_is_read_shows_its_pages_once_they_are_there(
+    page: Page, http: httpx.Client, tmp_path: Path
+) -> None:
+    scan = tmp_path / f"buoys-{os.getpid()}.pdf"
+    first, *rest = (paper(f"The buoy of the harbour, sheet {number}\n\nIt was painted.", 30, 74) for number in range(6))
+    first.save(scan, "PDF", resolution=DPI, save_all=True, append_images=rest)
+    sent = http.post("/api/documents/upload", files={"file": (scan.name, scan.read_bytes())}).raise_for_status().json()
+    page.goto(f"/console/documents?id={sent['document_id']}")
+    expect(page.get_by_text("No page of it was read yet.")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_role("region", name="Page 1", exact=True)).to_be_visible(timeout=SLOW)
 
 
 def test_a_deletion_shows_what_goes_with_it_first(page: Page, product: Product, shelf: Path, shot: Shot) -> None:
