@@ -122,7 +122,9 @@ ASKED_ONLY = frozenset({"--help", "--version"})
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"aos {version('aos')}\n")
+        from cluster.state.db.migration_files import last_migration
+
+        sys.stdout.write(f"aos {version('aos')}, migrations up to {last_migration()}\n")
         raise typer.Exit
 
 

@@ -15,6 +15,7 @@ from cluster.cli import run_command
 from cluster.console import job_progress
 from cluster.console.api import ApiClient, ApiRefusal
 from cluster.console.login_tokens import CredentialsFile
+from cluster.state.db.migration_files import last_migration
 from tests.fakes.api_server import ApiServer
 
 JOB = {
@@ -56,7 +57,8 @@ def test_help_and_version_are_answered_where_the_settings_cannot_be_read(
     monkeypatch.delenv("AOS_URL", raising=False)
     assert run_command(words) == 0
     told = capsys.readouterr()
-    assert not told.err and ("Usage" in told.out or told.out == f"aos {version('aos')}\n")
+    shown = f"aos {version('aos')}, migrations up to {last_migration()}\n"
+    assert not told.err and ("Usage" in told.out or told.out == shown)
     for others in (["jobs", "list"], ["search", "--", "--help"], ["jobs", "list", "--json"]):
         assert run_command(others) == 1
         told = capsys.readouterr()

@@ -24,6 +24,7 @@ from cluster.state.db.ddl_locks import (
 )
 
 FOLDER = Path(__file__).parents[1] / "migrations"
+HAVING_IT = "a version that has this migration: `aos --version` names the last one that it has"
 GIB = 2**30
 MOMENT_SECONDS = 0.02
 # Seconds for a GiB of a table with its indexes: twice what two cores and a warm cache take; a slow disk takes longer.
@@ -129,6 +130,11 @@ def read_migrations(folder: Path = FOLDER) -> list[MigrationFile]:
     return [
         _read_file(path.name, path.read_text(encoding="utf-8"), known) for path in sorted(folder.glob("[0-9]*.sql"))
     ]
+
+
+def last_migration(folder: Path = FOLDER) -> str:
+    """The name of the newest file, which says more of code than the number of its release; empty without any."""
+    return max((path.name for path in folder.glob("[0-9]*.sql")), default="")
 
 
 def _read_file(name: str, text: str, known: dict[str, str]) -> MigrationFile:
