@@ -21,7 +21,7 @@ from cluster.watch.hanging import SilenceTracker
 from cluster.watch.memory import TITLES, MemoryWatch
 from cluster.watch.servers import ServerProbe, ServerWatch, server_probes
 from cluster.watch.standin import StandIn, count_listeners
-from cluster.watch.stopped import StoppedChildren
+from cluster.watch.stopped import StoppedWorkers
 from configs.sections import Settings
 
 Report = Callable[[str], None]
@@ -32,6 +32,7 @@ CONTROLLER_SECONDS = 6.0  # between two questions that it answers with all it kn
 ABSENT_SECONDS = 25.0  # the proxy is begun anew by the controller in less
 HEAD_PARTS = ("gcs", "raylet")
 CONTROLLER, MANAGER = "ray::ServeController", "ray::HAProxyManager"
+TITLE_CHARACTERS = 60  # of a process, in a report
 DASHBOARD = "/api/version"
 GCS_HEALTH = "/api/gcs_healthz"
 OURS = "gateway"  # an application that is always deployed
@@ -63,7 +64,7 @@ class LivenessRounds:
         self._servers = ServerWatch(report, clock)
         self._state = settings.state_dir
         self._silences = SilenceTracker(clock)
-        self._stopped = StoppedChildren()
+        self._stopped = StoppedWorkers()
         self._memory = MemoryWatch(
             settings.ray.memory_high, lambda: connect.processes_by_title(self._state, *TITLES), report, clock
         )
@@ -89,6 +90,8 @@ class LivenessRounds:
         self._next = self._clock() + ROUND_SECONDS
         servers = list(self._probes())
         questions = [] if is_joined or gone else [*self._of_head(), *self._of_processes(), self._of_proxy()]
+        if questions:
+            self._end_stopped()
         if questions and self._clock() >= self._next_controller:
             questions += self._of_serve()
             self._next_controller = self._clock() + CONTROLLER_SECONDS
@@ -141,14 +144,20 @@ class LivenessRounds:
         return LivenessCheck(LivenessState.GONE)
 
     def _of_processes(self) -> Iterable[LivenessProbe]:
-        """Replicas and readers, each at its own socket; whoever was stopped before it had one answers nobody."""
-        answering = set[str]()
-        for path in connect.liveness_folder(self._state).glob("*.sock"):
-            answering.add(path.stem.rpartition("-")[2])
+        """Replicas and readers, each at its own socket."""
+        for path in self._sockets():
             yield LivenessProbe(path.stem, lambda path=path: _ask_socket(path))  # type: ignore[misc]
-        for process in self._stopped.look(self._head["raylet"].pid, answering):
-            silence = LivenessCheck(LivenessState.SILENT, process.pid)
-            yield LivenessProbe("stopped process of Ray", lambda silence=silence: silence)  # type: ignore[misc]
+
+    def _sockets(self) -> Iterable[Path]:
+        return connect.liveness_folder(self._state).glob("*.sock")
+
+    def _end_stopped(self) -> None:
+        """Workers that nobody can ask; the controller is judged by what the dashboard is told."""
+        asked = {int(number) for path in self._sockets() if (number := path.stem.rpartition("-")[2]).isdecimal()}
+        for process in self._stopped.look(self._head["raylet"].pid, asked):
+            with suppress(psutil.NoSuchProcess):
+                if not (title := " ".join(process.cmdline())).startswith(CONTROLLER):
+                    self._end_processes(f"stopped worker of Ray {title[:TITLE_CHARACTERS]}", [process.pid])
 
     def _of_proxy(self) -> LivenessProbe:
         port = self._settings.http.port

@@ -249,12 +249,17 @@ async def run(report: Report, place: Path, steps: Sequence[tuple[int, int]], opt
     try:
         await mini.start()
         for readers, nodes in steps:
-            window = JUDGED_WINDOW if readers == STEPS[-1][0] else QUICK_WINDOW if options.quick else WINDOW
-            await measure_step(report, mini, readers, nodes, window)
+            await measure_step(report, mini, readers, nodes, _window(readers, options.quick))
         if not options.readers:
             await measure_lost_node(report, mini, *((4, 6) if options.quick else (12, 30)))
     finally:
         mini.stop()
+
+
+def _window(readers: int, quick: bool) -> float:
+    if quick:
+        return QUICK_WINDOW
+    return JUDGED_WINDOW if readers == STEPS[-1][0] else WINDOW
 
 
 def _chosen(options: argparse.Namespace) -> Iterator[tuple[int, int]]:

@@ -116,7 +116,7 @@ class Pool:
         self._batches += 1
         self._seen.clear()
         async for pages in in_thread(read.read_slices(slices, self._settings, work=SleepingRead)):
-            if self._batches == 2 and not self._seen:
+            if self._batches == 2 and self.between_batches is None:
                 self.between_batches = time.monotonic() - self._last
             if self._batches > 1 and len(self._seen) >= self._readers:
                 self.all_at_work.set()

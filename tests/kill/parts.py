@@ -143,7 +143,7 @@ def is_well(made: Instance) -> bool:
 def is_back(made: Instance, find: Find, former: set[int]) -> bool:
     """Another one is in the place of those that were hit, and everything works."""
     now = {process.pid for process in find(made)}
-    return not now & former and (bool(now) or find in (PARTS["reader"][0], starting_readers)) and is_well(made)
+    return not now & former and (bool(now) or find is PARTS["reader"][0]) and is_well(made)
 
 
 def hit(made: Instance, report: Report, part: str, how: str) -> None:
@@ -159,7 +159,8 @@ def hit(made: Instance, report: Report, part: str, how: str) -> None:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(HOW[how])
     began = time.monotonic()
-    while not (back := is_back(made, find, former)) and time.monotonic() - began < 3 * most:
+    replaced = PARTS["reader"][0] if find is starting_readers else find  # one that starts may start on meanwhile
+    while not (back := is_back(made, replaced, former)) and time.monotonic() - began < 3 * most:
         time.sleep(0.5)
     took = time.monotonic() - began if former and back else None
     for process in victims:  # nothing stays behind that would disturb the next one

@@ -3,14 +3,17 @@
 import re
 from typing import Any
 
+import gradio as gr
 import pytest
 
+from serve_apps.ui.documents.arrivals import arrivals, awaits_pages, no_page_notice
 from serve_apps.ui.documents.document_list import day_start, document_table
 from serve_apps.ui.documents.facts import class_card, impact_card, origin_card, readers_card
 from serve_apps.ui.documents.passage import LinkedPassage, PageWord, complete_passage, parse_passage, words_of
 from serve_apps.ui.documents.usage_views import figures_view, usage_card
 from serve_apps.ui.documents.viewer import confidence_class, page_viewer
 from serve_apps.ui.kit.page import ConsoleContext
+from serve_apps.ui.kit.problem import ApiProblem, ProblemReport
 from serve_apps.ui.sessions import Role
 
 HOSTILE = '"><script>alert(1)</script>${x}{{y}}`'
@@ -38,6 +41,43 @@ WORDS: list[list[float | str]] = [
     [4, "crane", 0.16, 0.1, 0.25, 0.12, 0.7],
     [10, "stops", 0.1, 0.2, 0.2, 0.22, 0.3],
 ]
+
+
+class ScriptedDocument:
+    """The session's API, asked for one document again and again."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = list(answers)
+
+    async def get(self, path: str) -> Any:
+        assert path == "/api/documents/d1"
+        if isinstance(answer := self._answers.pop(0), ApiProblem):
+            raise answer
+        return answer
+
+
+def surveyed(status: str, stored: int = 0) -> dict[str, Any]:
+    return {"filename": HOSTILE, "status": status, "version_id": "v1", "pages": {"stored": stored, "expected": 6}}
+
+
+async def test_a_document_without_a_page_is_asked_for_again_until_there_is_word_of_it() -> None:
+    """A surveyed file has a version and no page; an API that is away for a moment is asked again."""
+    away, gone = (ApiProblem(ProblemReport("", "", "", status, "")) for status in (503, 404))
+    api: Any = ScriptedDocument(surveyed("processing"), away, surveyed("processing", 1), surveyed("failed"), gone)
+    said, clock = await arrivals(api, "d1")
+    assert said == clock == gr.skip(), "nothing changes: it waits still"
+    said, clock = await arrivals(api, "d1")
+    assert said == gr.skip() and clock.active
+    said, clock = await arrivals(api, "d1")
+    assert "has pages now" in said and "documents?id=d1" in said and "<script>" not in said and not clock.active
+    said, clock = await arrivals(api, "d1")
+    assert "could not be read" in said and not clock.active
+    said, clock = await arrivals(api, "d1")
+    assert said == gr.skip() and not clock.active
+    assert [awaits_pages(surveyed(one)) for one in ("pending", "processing", "completed", "failed")] == [
+        *(True, True, False, False)
+    ]
+    assert "could be read" in no_page_notice(surveyed("failed"))
 
 
 def test_boxes_of_an_address_are_fractions_and_what_is_wrong_is_left_out() -> None:

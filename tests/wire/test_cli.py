@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import stat
 from base64 import urlsafe_b64encode
 from importlib.metadata import version
@@ -15,7 +16,7 @@ from cluster.cli import run_command
 from cluster.console import job_progress
 from cluster.console.api import ApiClient, ApiRefusal
 from cluster.console.login_tokens import CredentialsFile
-from cluster.state.db.migration_files import last_migration
+from cluster.state.db.migration_files import FOLDER
 from tests.fakes.api_server import ApiServer
 
 JOB = {
@@ -44,6 +45,9 @@ def ended(state: str, **extra: object) -> dict[str, object]:
     return JOB | {"state": state} | extra
 
 
+MIGRATIONS = [path.name for path in FOLDER.glob("0*.sql")]
+
+
 def content(html: str, following: int | None) -> dict[str, object]:
     return {"pages": [{"number": 1, "html": html, "failure": None}], "next_page": following}
 
@@ -57,8 +61,8 @@ def test_help_and_version_are_answered_where_the_settings_cannot_be_read(
     monkeypatch.delenv("AOS_URL", raising=False)
     assert run_command(words) == 0
     told = capsys.readouterr()
-    shown = f"aos {version('aos')}, migrations up to {last_migration()}\n"
-    assert not told.err and ("Usage" in told.out or told.out == shown)
+    shown = rf"aos {re.escape(version('aos'))}, migrations up to {re.escape(max(MIGRATIONS))}\n"
+    assert not told.err and ("Usage" in told.out or re.fullmatch(shown, told.out))
     for others in (["jobs", "list"], ["search", "--", "--help"], ["jobs", "list", "--json"]):
         assert run_command(others) == 1
         told = capsys.readouterr()

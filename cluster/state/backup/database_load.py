@@ -31,7 +31,7 @@ from cluster.state.backup.database_dump import (
 from cluster.state.backup.restoring import UNFINISHED_LOAD, require_restored
 from cluster.state.db import embedded
 from cluster.state.db.daemon import file_lock, make_private
-from cluster.state.db.migration_files import FOLDER, HAVING_IT
+from cluster.state.db.migration_files import FOLDER, VERSION_NEEDED
 from cluster.state.db.postgres_major import data_major, programs_major
 from cluster.state.db.primary import connect_primary_blocking
 from cluster.state.objects.migration import FolderSide
@@ -106,7 +106,7 @@ def load_database(settings: Settings, folder: Path, report: Report) -> LoadResul
 def _require_loadable(dump: DumpManifest, own: int) -> None:
     if dump.migration and not (FOLDER / dump.migration).exists():
         made = f"newer code: {dump.product} {dump.migration}"
-        raise Invalid(f"the dump was made by {made}", fix=f"Load it with {HAVING_IT}.")
+        raise Invalid(f"the dump was made by {made}", fix=f"Load it with {VERSION_NEEDED}.")
     if dump.major > own:
         what = f"the dump is of PostgreSQL {dump.major}, and this version brings PostgreSQL {own}"
         raise Invalid(what, fix="Load it with the version that made it, or a later one.")

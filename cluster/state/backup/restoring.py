@@ -27,7 +27,7 @@ from cluster.state.backup.wrapped_files import SECRET_FILES, read_passphrase, un
 from cluster.state.db import embedded
 from cluster.state.db.daemon import close_to_others, log_tail
 from cluster.state.db.embedded import is_external
-from cluster.state.db.migration_files import FOLDER, HAVING_IT
+from cluster.state.db.migration_files import FOLDER, VERSION_NEEDED
 from cluster.state.db.postgres_account import owner_of
 from configs.sections import Settings
 
@@ -76,7 +76,7 @@ def restore_instance(settings: Settings, place: Destination, to_time: datetime |
     done = Restore(_chosen(settings, place, to_time))
     if done.backup.migration and not (FOLDER / done.backup.migration).exists():
         made = f"newer code: {done.backup.product} {done.backup.migration}"
-        raise Invalid(f"the backup was made by {made}", fix=f"Restore with {HAVING_IT}.")
+        raise Invalid(f"the backup was made by {made}", fix=f"Restore with {VERSION_NEEDED}.")
     close_to_others(state)
     _put_secrets(settings, place, done.backup, report)
     if erasure_log(place) and not (state / RECEIPT_KEY).exists():

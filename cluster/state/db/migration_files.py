@@ -24,7 +24,7 @@ from cluster.state.db.ddl_locks import (
 )
 
 FOLDER = Path(__file__).parents[1] / "migrations"
-HAVING_IT = "a version that has this migration: `aos --version` names the last one that it has"
+VERSION_NEEDED = "a version that has this migration: `aos --version` names the last one that it has"
 GIB = 2**30
 MOMENT_SECONDS = 0.02
 # Seconds for a GiB of a table with its indexes: twice what two cores and a warm cache take; a slow disk takes longer.

@@ -101,8 +101,9 @@ select id, document_id, score * language_weight(language, %(own)s) as score from
 -- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. Where they are in
 -- `few` documents, those are looked up and not sought. A chunk's words are read once, and of them those alone are kept
 -- that are asked for: they are given a weight that no word has. Its length is its bytes, which are known without reading
--- it. A version is of one document alone: with the document asked for as well, two indexes were read for each. Robertson and Zaragoza 2009, with the idf of Lucene; a word that the question says twice counts twice, as in the
--- index.
+-- it. Chunks are joined by their version alone, which is of one document: its id is a hash over the document's. With the
+-- document's own, two indexes were read for each. Robertson and Zaragoza 2009, with the idf of Lucene; a word that the
+-- question says twice counts twice, as in the index.
 with visible as materialized (
     select c.id, c.document_id, c.language, octet_length(c.search_text)::float8 as length,
            ts_filter(setweight(c.lexemes, 'A', tsvector_to_array(asked_words(%(language)s, %(text)s))), '{a}') as lexemes

@@ -6,6 +6,7 @@ from typing import Any, Final
 import gradio as gr
 
 from serve_apps.ui.documents import facts
+from serve_apps.ui.documents.arrivals import LOOK_SECONDS, arrivals, awaits_pages, no_page_notice
 from serve_apps.ui.documents.document_list import HERE, document_catalogue
 from serve_apps.ui.documents.passage import parse_passage
 from serve_apps.ui.documents.usage_views import figures_view, usage_card
@@ -15,25 +16,27 @@ from serve_apps.ui.kit.blocks import card_columns, empty_state, link_to, loading
 from serve_apps.ui.kit.formats import format_count
 from serve_apps.ui.kit.html import SafeHtml, join_html
 from serve_apps.ui.kit.living import PageAction, RenderMarker, interactive_html, opening_action, parse_action
-from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, view_or_problem
+from serve_apps.ui.kit.page import QUIET, ConsoleContext, ConsolePage, html_part, view_or_problem
 from serve_apps.ui.kit.problem import ApiProblem
 from serve_apps.ui.sessions import Role
 
-LOOK_SECONDS: Final = 3.0
 STRIP: Final = 100  # pages that the strip shows at once
 FAILED: Final = 20
 NOTHING: Final[dict[str, Any]] = {"items": [], "total": 0}
 
 
 def draw_documents_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
-    """One part that shows the list or a document, whatever the address says; again once what is shown has a page."""
-    body, turns, at = interactive_html(loading_notice("Looking …")), RenderMarker(), gr.State({})
+    """The list or a document, whatever the address says; above a document without a page, word once it has some."""
+    arrived, body = html_part(), interactive_html(loading_notice("Looking …"))
+    turns, at = RenderMarker(), gr.State("")
     clock = gr.Timer(LOOK_SECONDS, active=False)
 
     async def view(api: SessionApi, asked: PageAction) -> list[Any]:
-        waits = await _awaits_a_page(api, asked)
-        shown = await view_or_problem(_page_body(console, api, asked))
-        return [turns.mark(shown), dict(asked.query), gr.Timer(LOOK_SECONDS, active=waits)]
+        try:
+            shown, waits = await _page_view(console, api, asked)
+        except ApiProblem as problem:
+            shown, waits = problem_card(problem.told), False
+        return [turns.mark(shown), SafeHtml(), asked.query.get("id", ""), gr.Timer(LOOK_SECONDS, active=waits)]
 
     async def first(request: gr.Request) -> list[Any]:
         return await view(console.api(request), opening_action(request))
@@ -41,19 +44,20 @@ def draw_documents_page(console: ConsoleContext, blocks: gr.Blocks) -> None:
     async def show(request: gr.Request, event: gr.EventData) -> list[Any]:
         return await view(console.api(request), parse_action(event))
 
-    async def again(request: gr.Request, query: dict[str, str]) -> list[Any]:
-        asked, api = PageAction(query), console.api(request)
-        return [gr.skip()] * 3 if await _awaits_a_page(api, asked) else await view(api, asked)
+    async def look(request: gr.Request, document: str) -> list[Any]:
+        return await arrivals(console.api(request), document)
 
-    async def do(request: gr.Request, event: gr.EventData) -> SafeHtml:
+    async def do(request: gr.Request, event: gr.EventData) -> list[Any]:
         asked = parse_action(event)
         gone = HERE if asked.act == "delete" else None
-        return turns.mark(await _act_on_document(console, console.api(request), asked), gone)
+        shown = turns.mark(await _act_on_document(console, console.api(request), asked), gone)
+        return [shown, SafeHtml(), gr.Timer(active=False)]
 
-    blocks.load(first, None, [body, at, clock], **QUIET)
-    body.select(show, None, [body, at, clock], **QUIET)
-    body.click(do, None, body, **QUIET)
-    clock.tick(again, at, [body, at, clock], **QUIET)
+    page = [body, arrived, at, clock]
+    blocks.load(first, None, page, **QUIET)
+    body.select(show, None, page, **QUIET)
+    body.click(do, None, [body, arrived, clock], **QUIET)
+    clock.tick(look, at, [arrived, clock], **QUIET)
 
 
 PAGE = ConsolePage(
@@ -61,22 +65,19 @@ PAGE = ConsolePage(
 )
 
 
-async def _awaits_a_page(api: SessionApi, asked: PageAction) -> bool:
-    """True while a document is shown of which no page was read; after that it may have what somebody has typed."""
-    id_ = asked.query.get("id")
-    try:
-        return bool(id_) and (await api.get(f"/api/documents/{id_}"))["version_id"] is None
-    except ApiProblem:  # the view says what it is
-        return False
+async def _page_view(console: ConsoleContext, api: SessionApi, asked: PageAction) -> tuple[SafeHtml, bool]:
+    """What the address says, and whether it is a document that waits for its first page."""
+    if id_ := asked.query.get("id"):
+        document = await api.get(f"/api/documents/{id_}")
+        return await _document_view(console, api, document, asked), awaits_pages(document)
+    if asked.query.get("view") == "figures":
+        add = console.link("ingest") if api.session.role.reaches(Role.DEVELOPER) else None
+        return figures_view(await api.get("/api/documents/analytics"), add), False
+    return await document_catalogue(console, api, asked.query, asked.number("skip")), False
 
 
 async def _page_body(console: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
-    if id_ := asked.query.get("id"):
-        return await _document_view(console, api, id_, asked)
-    if asked.query.get("view") == "figures":
-        add = console.link("ingest") if api.session.role.reaches(Role.DEVELOPER) else None
-        return figures_view(await api.get("/api/documents/analytics"), add)
-    return await document_catalogue(console, api, asked.query, asked.number("skip"))
+    return (await _page_view(console, api, asked))[0]
 
 
 async def _act_on_document(console: ConsoleContext, api: SessionApi, asked: PageAction) -> SafeHtml:
@@ -131,11 +132,12 @@ async def _change_link(api: SessionApi, document: str, asked: PageAction) -> Saf
     return facts.done_notice(words if done["changed"] else "It was so already.")
 
 
-async def _document_view(console: ConsoleContext, api: SessionApi, id_: str, asked: PageAction) -> SafeHtml:
+async def _document_view(
+    console: ConsoleContext, api: SessionApi, document: dict[str, Any], asked: PageAction
+) -> SafeHtml:
+    id_ = document["id"]
     path = f"/api/documents/{id_}"
-    document, versions, agents = await asyncio.gather(
-        api.get(path), api.get(f"{path}/versions"), api.get("/api/agents", limit=200)
-    )
+    versions, agents = await asyncio.gather(api.get(f"{path}/versions"), api.get("/api/agents", limit=200))
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
     cards: list[SafeHtml | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(console, document, agents["items"], role), facts.origin_card(document)]
@@ -146,9 +148,8 @@ async def _document_view(console: ConsoleContext, api: SessionApi, id_: str, ask
         facts.encoding_card(document, role),
     ]
     head = facts.document_heading(document, role)
-    if version is None:
-        nothing = empty_state("No page of it was read yet.", "Its job on the page Ingest tells how far it is.")
-        return join_html(head, nothing, card_columns(*cards))
+    if version is None or awaits_pages(document):
+        return join_html(head, no_page_notice(document), card_columns(*cards))
     number = asked.number("page", 1)
     begin = (number - 1) // STRIP * STRIP
     at = f"{path}/versions/{version}/pages"

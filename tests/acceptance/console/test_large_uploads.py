@@ -103,12 +103,22 @@ def test_a_large_file_that_is_cut_goes_on_and_becomes_one_document(
     assert (line.begun, line.taken) == (1, 8), "one upload, and no piece of it twice"
     assert page.evaluate("Object.keys(localStorage).filter((one) => one.startsWith('aos-upload:')).length") == 0
 
+    until_read(http, large.name)
     row.get_by_role("link", name="its document").click()
     expect(page.get_by_text("The tide table hangs at berth nine.")).to_be_visible(timeout=SLOW)
     listed = http.get("/api/documents/", params={"limit": 1000}).json()["items"]
     found = [one for one in listed if one["filename"] == large.name]
     assert len(found) == 1, "it is there once"
     assert http.get(f"/api/documents/{found[0]['id']}").json()["file_hash"] == digest
+
+
+def until_read(http: httpx.Client, name: str) -> None:
+    until = time.monotonic() + SLOW / 1000
+    while [one["status"] for one in http.get("/api/documents/").json()["items"] if one["filename"] == name] != [
+        "completed"
+    ]:
+        assert time.monotonic() < until, f"{name} is not read"
+        time.sleep(0.5)
 
 
 def test_an_upload_that_nobody_wants_any_more_is_discarded(page: Page, http: httpx.Client, tmp_path: Path) -> None:
