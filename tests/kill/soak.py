@@ -2,7 +2,9 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +23,7 @@ SOAK = "soak of 5,000 pages: memory slope ~ 0"
 PAGES_EACH = 10
 WARM = 0.3  # share of the pages until caches, pools and libraries have what they keep
 MOST_SLOPE = 8 * 1024  # bytes a page: 40 MiB in 5,000 pages
+SHOWN = 5  # programs that are told of by themselves
 EVERY = 4.0  # seconds; each look costs the machine a while, too
 WORDS = "harbour bridge winter ledger copper valley signal engine garden letter".split()  # noqa: SIM905
 
@@ -46,15 +49,22 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else 0.0
 
 
-def held_bytes(processes: Sequence[psutil.Process]) -> int:
-    """Proportional memory: what several share is counted once."""
-    total = 0
+def held_bytes(processes: Iterable[psutil.Process]) -> Counter[str]:
+    """Proportional memory by program: what several share is counted once."""
+    held = Counter[str]()
     for process in processes:
-        try:
-            total += process.memory_full_info().pss
-        except psutil.Error:
-            continue
-    return total
+        with suppress(psutil.Error):
+            held[_program(process.cmdline())] += process.memory_full_info().pss
+    return held
+
+
+def _program(words: Sequence[str]) -> str:
+    """What stands for a command line: a title's first word without what follows a `#`, or a program's module."""
+    if not words:
+        return ""
+    if words[0].startswith("ray::"):
+        return words[0].partition("#")[0].partition(".")[0]
+    return " ".join(Path(word).name[:40] for word in words[:4] if not word.startswith("-"))
 
 
 @dataclass
@@ -64,8 +74,8 @@ class MemorySamples:
     made: Instance
     job: str
     over: threading.Event = field(default_factory=threading.Event)
-    ours: list[tuple[float, float]] = field(default_factory=list)
-    servers: list[tuple[float, float]] = field(default_factory=list)
+    ours: list[tuple[float, Counter[str]]] = field(default_factory=list)
+    servers: list[tuple[float, Counter[str]]] = field(default_factory=list)
 
     def sample(self) -> None:
         """Until it is over."""
@@ -99,7 +109,8 @@ def measure(made: Instance, report: Report, folder: Path, pages: int) -> None:
         "soak: pages", done, reference=pages, goal=SOAK, holds=done == pages and ended["state"] == "completed"
     )
     report.figure("soak: time", time.monotonic() - began, unit="s")
-    for name, points in (("our programs", samples.ours), ("Postgres and Valkey", samples.servers)):
+    for name, found_held in (("our programs", samples.ours), ("Postgres and Valkey", samples.servers)):
+        points = [(pages_done, float(held.total())) for pages_done, held in found_held]
         warm = [point for point in points if WARM * pages <= point[0] < pages]
         found = slope(warm) if len(warm) > 4 else None
         held = max((point[1] for point in points), default=0) / 2**20
@@ -113,3 +124,15 @@ def measure(made: Instance, report: Report, folder: Path, pages: int) -> None:
             goal=SOAK if is_ours else "",
             holds=(found is not None and found <= MOST_SLOPE) if is_ours else None,
         )
+    report.figure(
+        "soak: programs that grow most, KiB a page", growing([one for one in samples.ours if one[0] < pages], pages)
+    )
+
+
+def growing(samples: Sequence[tuple[float, Counter[str]]], pages: int) -> str:
+    """The programs with the steepest lines, once warm, and what each held at most."""
+    warm = [(done, held) for done, held in samples if done >= WARM * pages]
+    names = {name for _, held in warm for name in held}
+    lines = {name: slope([(done, float(held[name])) for done, held in warm]) / 1024 for name in names}
+    most = sorted(lines.items(), key=lambda one: -one[1])[:SHOWN]
+    return ", ".join(f"{name} {line:.1f} (≤ {max(h[name] for _, h in warm) / 2**20:.0f} MiB)" for name, line in most)
