@@ -2,11 +2,12 @@
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import mean
 
 import httpx
 import psutil
@@ -22,9 +23,12 @@ from tests.instance import Instance
 SOAK = "soak of 5,000 pages: memory slope ~ 0"
 PAGES_EACH = 10
 WARM = 0.3  # share of the pages until caches, pools and libraries have what they keep
-MOST_SLOPE = 8 * 1024  # bytes a page: 40 MiB in 5,000 pages
+MOST_SLOPE = 8  # KiB a page: 40 MiB in 5,000 pages
+OURS = "our programs"
 SHOWN = 5  # programs that are told of by themselves
 EVERY = 4.0  # seconds; each look costs the machine a while, too
+HeldBytes = Mapping[str, Sequence[int]]  # of each process, by program
+Sample = tuple[float, HeldBytes]  # pages done, and what is held then
 WORDS = "harbour bridge winter ledger copper valley signal engine garden letter".split()  # noqa: SIM905
 
 
@@ -49,12 +53,12 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
     return sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else 0.0
 
 
-def held_bytes(processes: Iterable[psutil.Process]) -> Counter[str]:
-    """Proportional memory by program: what several share is counted once."""
-    held = Counter[str]()
+def held_bytes(processes: Iterable[psutil.Process]) -> HeldBytes:
+    """Proportional memory of each process, by program: what several share is counted once."""
+    held: dict[str, list[int]] = defaultdict(list)
     for process in processes:
         with suppress(psutil.Error):
-            held[_program(process.cmdline())] += process.memory_full_info().pss
+            held[_program(process.cmdline())].append(process.memory_full_info().pss)
     return held
 
 
@@ -67,6 +71,28 @@ def _program(words: Sequence[str]) -> str:
     return " ".join(Path(word).name[:40] for word in words[:4] if not word.startswith("-"))
 
 
+def program_slopes(samples: Sequence[Sample]) -> Mapping[str, float]:
+    """Bytes that a program takes more with each page: of one of its processes, times how many there are on average.
+
+    How many are at work follows from where a job is, from batch to batch, and says nothing of what they keep: readers
+    end with their batch.
+    """
+    programs = {name for _, held in samples for name in held}
+    return {
+        name: _slope_each(samples, name) * sum(len(held.get(name, ())) for _, held in samples) / len(samples)
+        for name in programs
+    }
+
+
+def _slope_each(samples: Sequence[Sample], name: str) -> float:
+    return slope([(done, mean(held[name])) for done, held in samples if held.get(name)])
+
+
+def most_processes(samples: Sequence[Sample]) -> int:
+    """At once."""
+    return max((sum(map(len, held.values())) for _, held in samples), default=0)
+
+
 @dataclass
 class MemorySamples:
     """Pages done, and bytes held then by our programs (Ray's, ours) and by the servers."""
@@ -74,8 +100,8 @@ class MemorySamples:
     made: Instance
     job: str
     over: threading.Event = field(default_factory=threading.Event)
-    ours: list[tuple[float, Counter[str]]] = field(default_factory=list)
-    servers: list[tuple[float, Counter[str]]] = field(default_factory=list)
+    ours: list[Sample] = field(default_factory=list)
+    servers: list[Sample] = field(default_factory=list)
 
     def sample(self) -> None:
         """Until it is over."""
@@ -109,30 +135,22 @@ def measure(made: Instance, report: Report, folder: Path, pages: int) -> None:
         "soak: pages", done, reference=pages, goal=SOAK, holds=done == pages and ended["state"] == "completed"
     )
     report.figure("soak: time", time.monotonic() - began, unit="s")
-    for name, found_held in (("our programs", samples.ours), ("Postgres and Valkey", samples.servers)):
-        points = [(pages_done, float(held.total())) for pages_done, held in found_held]
-        warm = [point for point in points if WARM * pages <= point[0] < pages]
-        found = slope(warm) if len(warm) > 4 else None
-        held = max((point[1] for point in points), default=0) / 2**20
+    for name, samples_of in ((OURS, samples.ours), ("Postgres and Valkey", samples.servers)):
+        held = max((sum(map(sum, one.values())) for _, one in samples_of), default=0) / 2**20
         report.figure(f"soak: {name}, most memory", held, unit="MiB")
-        is_ours = name == "our programs"
-        report.figure(
-            f"soak: {name}, memory slope after {WARM:.0%} of the pages",
-            None if found is None else found / 1024,
-            unit="KiB a page",
-            reference=MOST_SLOPE / 1024 if is_ours else None,
-            goal=SOAK if is_ours else "",
-            holds=(found is not None and found <= MOST_SLOPE) if is_ours else None,
-        )
-    report.figure(
-        "soak: programs that grow most, KiB a page", growing([one for one in samples.ours if one[0] < pages], pages)
-    )
+        report_slope(report, name, [one for one in samples_of if WARM * pages <= one[0] < pages], judged=name == OURS)
 
 
-def growing(samples: Sequence[tuple[float, Counter[str]]], pages: int) -> str:
-    """The programs with the steepest lines, once warm, and what each held at most."""
-    warm = [(done, held) for done, held in samples if done >= WARM * pages]
-    names = {name for _, held in warm for name in held}
-    lines = {name: slope([(done, float(held[name])) for done, held in warm]) / 1024 for name in names}
-    most = sorted(lines.items(), key=lambda one: -one[1])[:SHOWN]
-    return ", ".join(f"{name} {line:.1f} (≤ {max(h[name] for _, h in warm) / 2**20:.0f} MiB)" for name, line in most)
+def report_slope(report: Report, name: str, warm: Sequence[Sample], *, judged: bool) -> None:
+    """What each page adds once all is warm, and whether there are more processes in the second half than before."""
+    slopes = program_slopes(warm) if len(warm) > 4 else {}
+    total = sum(slopes.values()) / 1024 if slopes else None
+    goal = {"reference": MOST_SLOPE, "goal": SOAK, "holds": total is not None and total <= MOST_SLOPE} if judged else {}
+    figure = f"soak: {name}, memory slope after {WARM:.0%} of the pages"
+    report.figure(figure, total, unit="KiB a page", **goal)
+    steepest = sorted(slopes.items(), key=lambda one: -one[1])[:SHOWN]
+    report.figure(f"{figure}, steepest", ", ".join(f"{one} {grows / 1024:.1f}" for one, grows in steepest))
+    early, late = warm[: len(warm) // 2], warm[len(warm) // 2 :]
+    before, after = most_processes(early), most_processes(late)
+    more = {"goal": SOAK, "holds": 0 < after <= before} if judged else {}
+    report.figure(f"soak: {name}, processes at once in the second half", after, reference=before, **more)
