@@ -68,8 +68,7 @@ PAGE = ConsolePage(
 async def _page_view(console: ConsoleContext, api: SessionApi, asked: PageAction) -> tuple[SafeHtml, bool]:
     """What the address says, and whether it is a document that waits for its first page."""
     if id_ := asked.query.get("id"):
-        document = await api.get(f"/api/documents/{id_}")
-        return await _document_view(console, api, document, asked), awaits_pages(document)
+        return await _document_view(console, api, id_, asked)
     if asked.query.get("view") == "figures":
         add = console.link("ingest") if api.session.role.reaches(Role.DEVELOPER) else None
         return figures_view(await api.get("/api/documents/analytics"), add), False
@@ -133,11 +132,13 @@ async def _change_link(api: SessionApi, document: str, asked: PageAction) -> Saf
 
 
 async def _document_view(
-    console: ConsoleContext, api: SessionApi, document: dict[str, Any], asked: PageAction
-) -> SafeHtml:
-    id_ = document["id"]
+    console: ConsoleContext, api: SessionApi, id_: str, asked: PageAction
+) -> tuple[SafeHtml, bool]:
     path = f"/api/documents/{id_}"
-    versions, agents = await asyncio.gather(api.get(f"{path}/versions"), api.get("/api/agents", limit=200))
+    document, versions, agents = await asyncio.gather(
+        api.get(path), api.get(f"{path}/versions"), api.get("/api/agents", limit=200)
+    )
+    waits = awaits_pages(document)
     role, version = api.session.role, asked.query.get("version") or document["version_id"]
     cards: list[SafeHtml | None] = [facts.versions_card(id_, versions["items"], version)]
     cards += [facts.agents_card(console, document, agents["items"], role), facts.origin_card(document)]
@@ -148,8 +149,8 @@ async def _document_view(
         facts.encoding_card(document, role),
     ]
     head = facts.document_heading(document, role)
-    if version is None or awaits_pages(document):
-        return join_html(head, no_page_notice(document), card_columns(*cards))
+    if version is None or waits:
+        return join_html(head, no_page_notice(document), card_columns(*cards)), waits
     number = asked.number("page", 1)
     begin = (number - 1) // STRIP * STRIP
     at = f"{path}/versions/{version}/pages"
@@ -160,7 +161,7 @@ async def _document_view(
     )
     failures = facts.failed_card(id_, version, failed, console.link("ingest"))
     pages = facts.pages_card(document, version, strip, begin, number)
-    return join_html(head, view, pages, failures, card_columns(*cards))
+    return join_html(head, view, pages, failures, card_columns(*cards)), waits
 
 
 async def _load_failures(api: SessionApi, at: str, document: dict[str, Any]) -> dict[str, Any]:
