@@ -1,6 +1,7 @@
 """The doctor's probe of Postgres: version, row-level security, extensions, damaged indexes."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import psycopg
@@ -12,6 +13,12 @@ from configs.sections import Settings
 
 PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts
 POSTGRES_OLDEST = 150_000
+# Before, an index writes what it holds in memory as it came, unless these are 0 (timescale/pg_textsearch, pull request 360).
+TEXTSEARCH_SORTED = (1, 2)
+_WRITES = (
+    "select name from pg_settings where setting <> '0'"
+    " and name in ('pg_textsearch.bulk_load_threshold', 'pg_textsearch.memtable_spill_threshold') order by name"
+)
 
 
 def probe_postgres(settings: Settings) -> Iterable[HealthFinding]:
@@ -25,6 +32,7 @@ def probe_postgres(settings: Settings) -> Iterable[HealthFinding]:
             " from pg_roles where rolname = current_user"
         ).fetchone()
         installed: dict[str, str] = dict(connection.execute("select extname, extversion from pg_extension").fetchall())
+        writes = connection.execute(_WRITES).fetchall()
         worn, faults = _index_faults(connection)
     where = "external" if embedded.is_external(settings.postgres) else "embedded"
     if version < POSTGRES_OLDEST:
@@ -38,7 +46,7 @@ def probe_postgres(settings: Settings) -> Iterable[HealthFinding]:
     else:
         yield HealthFinding("row-level security", GREEN, f"binds the application on {walled} tables")
     why = faults.pop("document_chunks_bm25", "Postgres was started again")
-    yield from extension_findings(installed, why if worn else None)
+    yield from extension_findings(installed, why if worn else None, [name for (name,) in writes])
     for name, why in faults.items():
         by_hand = f"as its owner: reindex index concurrently {name}; select index_renewed('{name}');"
         fix = "Wait: a worker does it, half an hour a million chunks, once a day at most; without DATABASE_ADMIN_URL, "
@@ -59,12 +67,14 @@ def _index_faults(connection: psycopg.Connection[Any]) -> tuple[bool, dict[str, 
     return worn, dict(faults.fetchall())
 
 
-def extension_findings(found: dict[str, str], worn: str | None = None) -> Iterable[HealthFinding]:
-    """Of `found`, name to version; `worn`: why the index for BM25 is not asked."""
+def extension_findings(
+    found: dict[str, str], worn: str | None = None, writes: Sequence[str] = ()
+) -> Iterable[HealthFinding]:
+    """Of `found`, name to version; `worn`: why the index for BM25 is not asked; `writes`: settings by which it writes."""
     vector = found.get("vector")
     if vector is None:
         yield HealthFinding("pgvector", RED, "not installed", "create extension vector; then `aos up`.")
-    elif tuple(int(part) for part in vector.split(".")) < PGVECTOR_SAFE:
+    elif _numbered(vector) < PGVECTOR_SAFE:
         detail = f"{vector}: known flaws before 0.8.4; parallel builds are off, one writer per index"
         yield HealthFinding("pgvector", YELLOW, detail, "An external Postgres with pgvector 0.8.4 or newer has none.")
     else:
@@ -75,5 +85,15 @@ def extension_findings(found: dict[str, str], worn: str | None = None) -> Iterab
         detail = f"Postgres' own ranking, until the BM25 index is made anew: {worn}"
         fix = "Wait: a worker does it, a minute a million chunks; one that fails, once an hour at most."
         yield HealthFinding("keyword search", YELLOW, detail, fix)
+    elif writes and _numbered(found["pg_textsearch"]) < TEXTSEARCH_SORTED:
+        detail = f"BM25 by pg_textsearch {found['pg_textsearch']}, which writes words unsorted and may pass over some"
+        settings = ", ".join(f"{name} = 0" for name in writes)
+        fix = f"pg_textsearch 1.2 or newer; until then set {settings} in postgresql.conf."
+        yield HealthFinding("keyword search", YELLOW, detail, fix)
     else:
         yield HealthFinding("keyword search", GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")
+
+
+def _numbered(version: str) -> tuple[int, ...]:
+    """The numbers of a version, its additions (`-dev`) left out."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

@@ -17,8 +17,8 @@ from configs.sections_retrieval import RerankSettings, SearchSettings
 from pipelines.documents.store.library import DocumentLibrary
 from serve_apps.retrieval.search.pipeline import SearchPipeline
 from serve_apps.retrieval.search.query import SearchQuery
-from serve_apps.retrieval.search.retrievers import ChunkRetriever
-from serve_apps.retrieval.search.statements import PLANNER, SQL, IndexGeneration, RetrieverQueries
+from serve_apps.retrieval.search.retrievers import BM25, ChunkRetriever
+from serve_apps.retrieval.search.statements import KEYWORD_INDEXES, PLANNER, SQL, IndexGeneration, RetrieverQueries
 from tests.fakes import corpus
 from tests.fakes.corpus import Book, Passage, hash_vector
 from tests.fakes.models import DIMENSION, FakeEmbedder
@@ -90,8 +90,14 @@ def values(scope: Scope, generation: int, **more: Any) -> dict[str, Any]:
     } | more
 
 
+def filled_in(name: str) -> str:
+    """The query, of the index for BM25 as it is first called."""
+    parts = {"halfvec": f"halfvec({DIMENSION})", "condition": KEYWORD_INDEXES[BM25], "index": BM25}
+    return re.sub(r"\{(halfvec|condition|index)\}", lambda place: parts[place[1]], SQL[name])
+
+
 async def explain(pool: Database, scope: Scope, name: str, given: dict[str, Any]) -> str:
-    query = SQL[name].split("\n", 1)[1].replace("{halfvec}", f"halfvec({DIMENSION})")
+    query = filled_in(name).split("\n", 1)[1]
     planner = PLANNER | {"enable_sort": "off" if name.endswith("indexed") else "on", "hnsw.ef_search": "100"}
     rows = await pool.read(scope, f"explain (costs off) {query}", planner, **given)
     return "\n".join(row["QUERY PLAN"] for row in rows)
@@ -225,7 +231,7 @@ async def test_row_level_security_alone_keeps_tenants_apart(admin: psycopg.Conne
     assert {"keyword_indexed", "keyword_exact", "keyword_full_text", "vector_indexed", "vector_exact"} <= names
     assert "literal" in names
     for name in names:
-        query = SQL[name].replace("{halfvec}", f"halfvec({DIMENSION})")
+        query = filled_in(name)
         for scope, seen in ((ours, True), (theirs, False), (neighbour, False), (None, False)):
             async with pool.transaction(scope) as tx:
                 rows = await tx.all(query, **given)
@@ -366,7 +372,7 @@ async def test_a_list_of_few_documents_finds_all_that_its_index_would(
         given = values(scope, generation, agent=agent, depth=80, **more)
         rows = {}
         for name in ("vector_indexed", "vector_exact"):
-            query = SQL[name].replace("{halfvec}", f"halfvec({DIMENSION})")
+            query = filled_in(name)
             settings = {"hnsw.iterative_scan": "relaxed_order", "enable_sort": "on"}
             rows[name] = {row["id"] for row in await pool.read(scope, query, settings, **given)}
         assert rows["vector_indexed"] == rows["vector_exact"] and len(rows["vector_exact"]) == (20 if more else 80)

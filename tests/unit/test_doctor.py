@@ -26,6 +26,19 @@ def test_a_keyword_index_that_is_not_asked_is_pointed_out(worn: str | None, colo
     assert found.part == "keyword search" and found.colour == colour and (worn or "BM25") in found.detail
 
 
+@pytest.mark.parametrize(
+    ("version", "writes", "colour"),
+    [
+        ("1.0.0", ["bulk_load_threshold"], "yellow"),
+        ("1.0.0", [], "green"),
+        ("1.3.0-dev", ["bulk_load_threshold"], "green"),
+    ],
+)
+def test_an_index_that_writes_words_unsorted_is_pointed_out(version: str, writes: list[str], colour: str) -> None:
+    *_, found = doctor_postgres.extension_findings({"vector": "0.8.4", "pg_textsearch": version}, None, writes)
+    assert found.colour == colour and (colour == "green" or "bulk_load_threshold = 0" in found.fix)
+
+
 def test_no_status_and_a_strangers_pid_mean_it_does_not_run(tmp_path: Path) -> None:
     assert supervised.read_status(tmp_path) is None
     (tmp_path / "supervisor.pid").write_text(f"{os.getpid()}\n")

@@ -21,7 +21,9 @@ VECTOR = np.zeros(3, dtype=np.float32)
 
 
 def index(*, small: bool = False, narrow: bool = False, whole: bool = False, few: bool = False) -> IndexGeneration:
-    return IndexGeneration(7, VectorSpace("m", 3, "f"), "c", True, True, small, whole, narrow=narrow, few=few)
+    return IndexGeneration(
+        7, VectorSpace("m", 3, "f"), "c", True, "document_chunks_bm25", small, whole, narrow=narrow, few=few
+    )
 
 
 def test_what_is_narrow_is_measured_though_its_words_are_ranked_by_the_index() -> None:

@@ -41,7 +41,7 @@ LOCK: Final = "load.lock"
 LISTS: Final = "load-lists-"  # folders of what pg_restore is told to take
 SIZE: Final = "select pg_database_size(oid)::text from pg_database where datname = %s"
 # It belongs to one run of a server: the worker would drop what is loaded, and makes it anew after the next start.
-KEYWORD_INDEX: Final = " INDEX public document_chunks_bm25 "
+KEYWORD_INDEX: Final = " INDEX public document_chunks_bm25"
 KEYWORD_RUNS: Final = " TABLE public keyword_index_made "
 
 

@@ -219,6 +219,18 @@ class Database:
                 raise Unavailable("this Postgres takes no writes", fix="It is a standby, or was made one.") from error
             await connection.commit()
 
+    async def vacuum(self, table: str) -> None:
+        """Give the places of a table's rows that have gone back, in its indexes too; it takes as long as it takes.
+
+        Postgres leaves out, with a warning, what this role may not maintain.
+        """
+        async with self._lent() as connection:
+            await connection.execute("set statement_timeout = 0")
+            try:
+                await connection.execute(sql.SQL("vacuum (index_cleanup on) {}").format(sql.Identifier(table)))
+            finally:
+                await connection.execute("reset statement_timeout")
+
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator[Connection]:
         task = asyncio.current_task()

@@ -13,6 +13,7 @@ from psycopg import sql
 from cluster.basics.errors import Transient
 from cluster.state.db.postgres import DAMAGED, Database, load_queries
 from cluster.state.db.primary import connect_primary
+from pipelines.documents.index.keyword_refresh import KeywordRefresh
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +46,14 @@ class IndexMaintenance:
         """`database` is the application's, `owner` the connection string of the schema's owner, where it is known."""
         self._database, self._owner, self._sleep, self._clock = database, owner, sleep, clock
         self._probed: dict[str, tuple[int, float]] = {}  # index to vacuums and when
+        self._words = KeywordRefresh(database, clock=clock)
 
     async def keep(self) -> None:
         """Look after them until cancelled; after a failure less and less often."""
         pause = LOOK_SECONDS
         while True:
             await self._sleep(pause)
-            whole = await self.look(self.renew_words, self.probe, self.renew_graphs)
+            whole = await self.look(self.renew_words, self._words.refresh, self.probe, self.renew_graphs)
             pause = LOOK_SECONDS if whole else min(2 * pause, LONGEST_PAUSE)
 
     async def look(self, *works: Callable[[], Awaitable[Any]]) -> bool:

@@ -9,12 +9,14 @@ select make_keyword_index() as answer;
 
 -- probed: The indexes of both legs that are asked, of which generation (null for words), how often their tables were
 -- vacuumed, and whether they were made anew within a day.
-select i.indexrelname as name, substring(t.relname from '^embeddings_([0-9]+)$')::int as generation,
+select asked.name, substring(t.relname from '^embeddings_([0-9]+)$')::int as generation,
        t.vacuum_count + t.autovacuum_count as vacuums, coalesce(f.made > now() - interval '1 day', false) as young
 from pg_stat_user_tables t
 join pg_stat_user_indexes i using (relid)
-left join index_faults f on f.name = i.indexrelname
-where (i.indexrelname = 'document_chunks_bm25'
+cross join lateral (select case when i.indexrelname = keyword_index() then 'document_chunks_bm25'
+                                else i.indexrelname end as name) asked
+left join index_faults f on f.name = asked.name
+where (i.indexrelname = keyword_index()
        or t.relname ~ '^embeddings_[0-9]+$' and i.indexrelname = t.relname || '_hnsw')
   and (f.name is null or f.renewed is not null);
 

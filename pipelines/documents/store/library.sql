@@ -155,8 +155,7 @@ where d.workspace_id = %(workspace)s
 -- generation: The generation a workspace searches, and the one a rollback would return to.
 select w.corpus_version, w.previous_generation_id, g.id, g.embedder, g.dimension, g.chunker, g.build, g.created_at,
        case when graph_sound(g.id) then 'hnsw' else 'exact' end as vector_index,
-       case when to_regclass('document_chunks_bm25') is null or keyword_index_worn() then 'full_text' else 'bm25'
-       end as keyword_engine
+       case when keyword_index() is null then 'full_text' else 'bm25' end as keyword_engine
 from workspaces w left join generations g on g.id = w.generation_id
 where w.id = %(workspace)s;
 

@@ -102,9 +102,8 @@ class ChunkRetriever:
             # An agent that may search the whole workspace now, or no longer, has another list.
             few = before.few and before.whole == row["whole"]
             row |= {"small": before.small, "narrow": before.narrow, "few": few}
-        row["bm25"] = row["bm25"] and not row["worn"]
         row["stemmers"] = tuple(row["stemmers"])
-        parts = ("chunker", "graph", "bm25", "small", "whole", "language", "stemmers", "narrow", "few", "worn")
+        parts = ("chunker", "graph", "keyword_index", "small", "whole", "language", "stemmers", "narrow", "few", "worn")
         index = IndexGeneration(row["id"], vector_space_of(row), *(row[part] for part in parts))
         if query.filters.document_ids is None:  # such lists are long, and seldom the same again
             self._last[key] = row["corpus"], index

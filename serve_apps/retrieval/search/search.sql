@@ -9,7 +9,7 @@
 -- a chunk each.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
-       to_regclass('document_chunks_bm25') is not null as bm25, keyword_index_worn() as worn,
+       keyword_index(), keyword_index_worn() as worn,
        asked.whole, counted.small, counted.narrow, counted.few
 from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
 cross join lateral (
@@ -67,11 +67,12 @@ where w.id = %(workspace)s and w.tenant_id = %(tenant)s;
 -- the scan ends with the limit. The score is the one the index scan has just computed (negative, as it sorts). The
 -- conditions are those of searchable_documents, written out: around a function in the query, pg_textsearch computes
 -- every score a second time, at five times the cost. It scores as many rows as the inner limit says, and all again, for
--- twice as many, once a row too many was hidden: there is room for some.
+-- twice as many, once a row too many was hidden: there is room for some. {condition} is always true, and by it the
+-- planner knows {index} from one that is being made.
 select id, document_id, score * language_weight(language, %(own)s) as score from (
     select c.id, c.document_id, c.language, -bm25_get_current_score() as score
     from document_chunks c
-    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s and {condition}
       and c.version_id = (
           select d.current_version
           from documents d
@@ -86,7 +87,7 @@ select id, document_id, score * language_weight(language, %(own)s) as score from
                             where l.agent_id = %(agent)s and l.document_id = d.id and l.workspace_id = %(workspace)s)
                  or exists (select from agents a
                             where a.id = %(agent)s and a.workspace_id = %(workspace)s and a.whole_workspace)))
-    order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
+    order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), '{index}') limit %(room)s
 ) scored limit %(depth)s;
 
 -- keyword_all: As keyword_indexed where no document is left out: what is indexed of a version goes in the transaction
@@ -94,8 +95,8 @@ select id, document_id, score * language_weight(language, %(own)s) as score from
 select id, document_id, score * language_weight(language, %(own)s) as score from (
     select c.id, c.document_id, c.language, -bm25_get_current_score() as score
     from document_chunks c
-    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
-    order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), 'document_chunks_bm25') limit %(room)s
+    where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s and {condition}
+    order by c.terms <@> to_bm25query(asked_terms(%(language)s, %(text)s), '{index}') limit %(room)s
 ) scored limit %(depth)s;
 
 -- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. Where they are in

@@ -38,6 +38,12 @@ INDEXED = {"enable_sort": "off"}
 ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}  # there is one way, whatever is asked
 # pg_textsearch 1.0 computes the score of every row of a prepared statement a second time, at five times the cost.
 NEVER_PREPARED = frozenset({"keyword_indexed", "keyword_all"})
+# The index for BM25, as it is called, to its condition, which every chunk meets (`keyword_index_condition`).
+KEYWORD_INDEXES = {
+    "document_chunks_bm25": "true",
+    "document_chunks_bm25_a": "octet_length(c.id) > 0",
+    "document_chunks_bm25_b": "char_length(c.id) > 0",
+}
 
 Vector = NDArray[np.float32]
 
@@ -50,7 +56,7 @@ class IndexGeneration:
     made: VectorSpace  # what its vectors can be compared with
     chunker: str
     graph: bool  # the generation has an HNSW index
-    bm25: bool  # the server has a BM25 index that can be believed
+    keyword_index: str | None  # the server's BM25 index, where it has one that can be believed
     small: bool  # what may be searched has so few chunks that their words are ranked exactly: `exact_scope` and more
     whole: bool  # whoever asks may search the workspace, not only the documents that are linked to an agent
     language: str = "english"  # by which words are cut: a text search configuration, or `auto`
@@ -67,6 +73,11 @@ class IndexGeneration:
         return {"language": ",".join(stemmers), "own": own}
 
     @property
+    def bm25(self) -> bool:
+        """There is a BM25 index to ask."""
+        return self.keyword_index is not None
+
+    @property
     def keyword_engine(self) -> KeywordEngine:
         """A small scope is scored exactly on any server."""
         return "bm25" if self.bm25 or self.small else "full_text"
@@ -74,7 +85,7 @@ class IndexGeneration:
     @property
     def wordless(self) -> "IndexGeneration":
         """The same, its BM25 index left alone."""
-        return replace(self, bm25=False, worn=True)
+        return replace(self, keyword_index=None, worn=True)
 
     @property
     def vector_engine(self) -> VectorEngine:
@@ -98,7 +109,8 @@ class RetrieverQueries:
             return self._build_read("keyword_exact", values)
         if not index.bm25:
             return self._build_read("keyword_full_text", values)
-        return self._build_read("keyword_all" if _covers_scope(query, index) else "keyword_indexed", values, INDEXED)
+        name = "keyword_all" if _covers_scope(query, index) else "keyword_indexed"
+        return self._build_read(name, values, INDEXED, index)
 
     def by_meaning(
         self, scope: Scope, query: SearchQuery, index: IndexGeneration, vector: Vector, *, exact: bool = False
@@ -184,5 +196,9 @@ def _covers_scope(query: SearchQuery, index: IndexGeneration) -> bool:
 
 def _of_generation(query: str, index: IndexGeneration) -> str:
     """The query of this generation alone: a plan that is kept has to know the partition and the type of its graph."""
+    if index.keyword_index is not None:
+        query = query.replace("{condition}", KEYWORD_INDEXES[index.keyword_index]).replace(
+            "{index}", index.keyword_index
+        )
     named = query.replace("{halfvec}", f"halfvec({index.made.dimension:d})")
     return named.replace("%(generation)s", f"{index.generation:d}")

@@ -1,0 +1,186 @@
+-- pg_textsearch before 1.2 writes the words that it holds in memory to its index as they came, and its search takes them
+-- for sorted by where their rows lie. Of a row that fills a gap some words are passed over then, so that it is found too
+-- far behind or not at all, and a question can go round in circles that nobody can cancel (timescale/pg_textsearch, pull
+-- request 360, issues 365 and 384). What an index is made of is sorted. So what comes later stays in memory (settings of
+-- the embedded server; `aos doctor` asks for them elsewhere), where it is found as it should be, and before that is much
+-- the index is made anew beside the one that is asked, which then goes.
+-- Held locks: document_chunks SHARE UPDATE EXCLUSIVE, moment.
+-- Old code: runs beside it.
+
+alter table keyword_index_made
+    add column name text not null default 'document_chunks_bm25',
+    add column segments int, -- it had when it was made: with more it has written what it held in memory
+    add column cleared bigint not null default 0; -- rows that had gone from the table when their places were last given back
+update keyword_index_made set segments = 0;
+
+-- The index for BM25 that can be believed, if there is one. Every search asks.
+create function keyword_index() returns text language sql stable set search_path = public, pg_temp as $$
+    select name from keyword_index_made
+    where started = pg_postmaster_start_time() and to_regclass(name) is not null
+      and not exists (select from index_faults f where f.name = 'document_chunks_bm25' and renewed is null)
+$$;
+
+-- Whether there should be one, and is none.
+create or replace function keyword_index_worn() returns boolean language sql stable set search_path = public, pg_temp as $$
+    select keyword_index() is null
+        and exists (select from pg_extension where extname = 'pg_textsearch')
+        and exists (select from pg_attribute where attrelid = 'document_chunks'::regclass and attname = 'terms')
+$$;
+
+-- How an index is made of all chunks. The planner tells indexes of one column apart by their conditions alone, and asks
+-- none whose condition the question does not have: each of the three names has its own, and all are always true.
+create function keyword_index_condition(name text) returns text language sql immutable as $$
+    select case name when 'document_chunks_bm25' then 'true'
+                     when 'document_chunks_bm25_a' then 'octet_length(id) > 0'
+                     when 'document_chunks_bm25_b' then 'char_length(id) > 0' end
+$$;
+create function create_keyword_index(name text) returns int
+language plpgsql set search_path = public, pg_temp set lock_timeout = '10s' set maintenance_work_mem = '512MB' as $$
+begin
+    execute format('create index %I on document_chunks using bm25 (terms) '
+        'with (text_config = ''simple'', k1 = 0.9, b = 0.4)', name)
+        || coalesce(' where ' || nullif(keyword_index_condition(name), 'true'), '');
+    return keyword_index_segments(name);
+end $$;
+
+-- Parts of an index that are on disk.
+create function keyword_index_segments(name text) returns int
+language plpgsql set search_path = public, pg_temp as $$
+begin
+    return regexp_count(bm25_summarize_index(name), '\mSegment \d+:');
+end $$;
+
+-- As before, whichever of them there is.
+create or replace function drop_worn_keyword_index() returns boolean
+language plpgsql security definer set search_path = public, pg_temp set lock_timeout = '200ms' as $$
+begin
+    if not pg_try_advisory_xact_lock(hashtext('aos.keyword_index')) then return false; end if;
+    if not keyword_index_worn() then return false; end if;
+    drop index if exists document_chunks_bm25, document_chunks_bm25_a, document_chunks_bm25_b;
+    return true;
+end $$;
+
+create or replace function make_keyword_index() returns boolean
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare parts int;
+begin
+    if not pg_try_advisory_xact_lock(hashtext('aos.keyword_index')) then return false; end if;
+    if not keyword_index_worn()
+       or coalesce(to_regclass('document_chunks_bm25'), to_regclass('document_chunks_bm25_a'),
+                   to_regclass('document_chunks_bm25_b')) is not null then return false; end if;
+    if exists (select from index_faults f where f.name = 'document_chunks_bm25' and renewed is null
+                                            and made between now() - interval '1 hour' and now())
+    then return false; end if;
+    parts := create_keyword_index('document_chunks_bm25');
+    delete from keyword_index_made;
+    insert into keyword_index_made (started, segments) values (pg_postmaster_start_time(), parts);
+    perform index_renewed('document_chunks_bm25');
+    return true;
+end $$;
+
+-- Of the index that is asked: of how many chunks it knows, of how many of them in memory alone, whether it has written some
+-- of those as they came, and how many rows have gone from the table without their places being given back. Nothing where
+-- pg_textsearch needs no such care.
+create function keyword_index_state(out chunks bigint, out waiting bigint, out written boolean, out gone bigint)
+language plpgsql stable security definer set search_path = public, pg_temp as $$
+declare told text; made keyword_index_made;
+begin
+    if (select string_to_array(substring(extversion from '^\d+\.\d+'), '.')::int[] >= '{1,2}'
+        from pg_extension where extname = 'pg_textsearch') is not false then return; end if;
+    select * into made from keyword_index_made m where m.name = keyword_index();
+    if not found then return; end if;
+    told := bm25_summarize_index(made.name);
+    chunks := substring(told from 'total_docs: (\d+)');
+    waiting := substring(told from '\mdocuments: (\d+)');
+    written := regexp_count(told, '\mSegment \d+:') > made.segments;
+    select n_tup_del + n_tup_upd - made.cleared into gone from pg_stat_user_tables where relid = 'document_chunks'::regclass;
+end $$;
+
+-- One that is there beside it: an index that is made in a run of the server is as good as the one that is asked in it.
+create function spare_keyword_index() returns text language sql stable set search_path = public, pg_temp as $$
+    select name from unnest('{document_chunks_bm25,document_chunks_bm25_a,document_chunks_bm25_b}'::text[]) name
+    where to_regclass(name) is not null and name <> keyword_index() limit 1
+$$;
+
+-- Another index beside the one that is asked, which is asked meanwhile. Who writes chunks waits for it.
+create function make_spare_keyword_index() returns boolean
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare asked text := keyword_index();
+begin
+    if asked is null or not pg_try_advisory_xact_lock(hashtext('aos.keyword_index')) then return false; end if;
+    if spare_keyword_index() is not null then return false; end if;
+    perform create_keyword_index(case asked when 'document_chunks_bm25_a' then 'document_chunks_bm25_b'
+                                            else 'document_chunks_bm25_a' end);
+    return true;
+end $$;
+
+-- From now on the spare one is asked, and the other goes. It hardly waits for the table, as all who read or write chunks
+-- would wait behind it.
+create function take_spare_keyword_index() returns boolean
+language plpgsql security definer set search_path = public, pg_temp set lock_timeout = '200ms' as $$
+declare spare text;
+begin
+    if not pg_try_advisory_xact_lock(hashtext('aos.keyword_index')) then return false; end if;
+    spare := spare_keyword_index();
+    if spare is null then return false; end if;
+    execute format('drop index %I', keyword_index());
+    update keyword_index_made set name = spare, segments = keyword_index_segments(spare);
+    return true;
+end $$;
+
+create function keyword_places_given_back() returns void
+language sql security definer set search_path = public, pg_temp as $$
+    update keyword_index_made
+    set cleared = (select n_tup_del + n_tup_upd from pg_stat_user_tables where relid = 'document_chunks'::regclass)
+$$;
+
+-- A vacuum that clears an index has it write what it holds in memory first. It gives no place of a row back that an index
+-- still names, so who looks after the index does that himself, once nothing is in memory.
+do $$ begin
+    if exists (select from pg_extension where extname = 'pg_textsearch'
+               and string_to_array(substring(extversion from '^\d+\.\d+'), '.')::int[] < '{1,2}') then
+        alter table document_chunks set (vacuum_index_cleanup = off);
+    end if;
+    if current_setting('server_version_num')::int >= 170000 then
+        execute 'grant maintain on document_chunks to aos_app';
+    end if;
+end $$;
+
+create or replace function distrust_index(index_name text, why text) returns void
+language sql security definer set search_path = public, pg_temp as $$
+    insert into index_faults (name, what) select index_name, left(why, 500)
+    where index_name = 'document_chunks_bm25' and keyword_index() is not null
+       or index_name ~ '^(document_chunks_bm25|embeddings_[0-9]+_hnsw)$' and to_regclass(index_name) is not null
+    on conflict (name) do update
+        set what = excluded.what, noticed = now(), renewed = null, times = index_faults.times + 1
+        where index_faults.renewed is not null
+$$;
+
+create or replace function keyword_reach(chunks int) returns real
+language plpgsql security definer set search_path = public, pg_temp set enable_seqscan = off set enable_sort = off as $$
+declare share real; drawn text[]; held boolean; asked int := 0; met int := 0; index_name text := keyword_index();
+begin
+    if index_name is null then return null; end if;
+    -- Whole pages are drawn, which hold a few rows each: more than are wanted. Of a table that nobody counted, all are.
+    select case when reltuples > 0 then least(100, 500 * chunks / reltuples) else 100 end into share
+    from pg_class where oid = 'document_chunks'::regclass;
+    for drawn in execute format(
+        'select array(select word from regexp_split_to_table(terms, ''\s+'') word where word <> '''' group by word '
+        '             order by length(word) desc, word limit 12) '
+        'from document_chunks tablesample system (%s) where terms ~ ''\S'' order by random() limit %s', share, chunks)
+    loop
+        execute format('select bool_or(regexp_split_to_array(near.terms, ''\s+'') @> $1) from ('
+            'select terms from document_chunks where %s '
+            'order by terms <@> to_bm25query(array_to_string($1, '' ''), %L) limit 10) near',
+            keyword_index_condition(index_name), index_name)
+            into held using drawn;
+        asked := asked + 1;
+        met := met + coalesce(held, false)::int;
+    end loop;
+    return case when asked >= 5 then met / asked::real end;
+end $$;
+
+revoke all on function create_keyword_index, keyword_index_segments, keyword_index_state, make_spare_keyword_index,
+    take_spare_keyword_index, keyword_places_given_back from public;
+grant execute on function keyword_index_state, make_spare_keyword_index, take_spare_keyword_index,
+    keyword_places_given_back to aos_app;
