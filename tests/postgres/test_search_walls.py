@@ -148,6 +148,9 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     assert f"Index Scan using embeddings_{generation}_hnsw" in plan and "Sort" not in plan and "Seq Scan" not in plan
     plan = await explain(pool, small, "keyword_exact", values(small, generation))
     assert "Seq Scan on document_chunks" not in plan
+    for few in (False, True):  # as a tenant among others, and as a reader of whom the documents are listed
+        plan = await explain(pool, big, "keyword_exact", values(big, generation, few=few))
+        assert "document_chunks_document" not in plan, "of a version's chunks the document is known"
     plan = await explain(pool, small, "vector_exact", values(small, generation))
     assert "_hnsw" not in plan and "Seq Scan on embeddings" not in plan
     ids = [row[0] for row in admin.execute("select id from document_chunks limit 10")]
@@ -168,6 +171,25 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     plan = as_owner(admin, big, "holding_literally", {"codes": "'{}'::text[]", "phrases": "array['word1 word2']"})
     joins = plan[plan.rindex("Function Scan on unnest") :].replace("owner_1", "documents")
     assert joins.index("document_chunks_lexemes") < joins.index(" on documents")
+
+
+async def test_words_of_a_long_chunk_are_in_its_row_and_not_looked_up_elsewhere(
+    admin: psycopg.Connection[Any], pool: Database
+) -> None:
+    """Half of an exact ranking was that: it reads the words of every chunk of a scope, and text of none."""
+    scope = corpus.open_home(admin)
+    generation = corpus.open_generation(admin, scope)
+    long = " ".join(f"pump{n} valve{n * 7}" for n in range(90))
+    corpus.load(admin, scope, generation, [Book("long.txt", [Passage(f"{long} {n}") for n in range(10)])])
+    ((apart, texts, row),) = admin.execute(
+        "select count(pg_column_toast_chunk_id(lexemes)), count(pg_column_toast_chunk_id(text)),"
+        " max(pg_column_size(lexemes)) from document_chunks"
+    ).fetchall()
+    assert (apart, texts) == (0, 10) and row > 1000
+    found = await SearchPipeline(pool, FakeEmbedder(), None, SearchSettings(), RerankSettings()).run(
+        scope, SearchQuery("pump7 valve49")
+    )
+    assert len(found.hits) == 10
 
 
 async def test_quoted_phrases_are_found_in_whatever_may_be_searched(

@@ -4,7 +4,7 @@
 -- request 360, issues 365 and 384). What an index is made of is sorted. So what comes later stays in memory (settings of
 -- the embedded server; `aos doctor` asks for them elsewhere), where it is found as it should be, and before that is much
 -- the index is made anew beside the one that is asked, which then goes.
--- Held locks: document_chunks SHARE UPDATE EXCLUSIVE, moment.
+-- Held locks: document_chunks SHARE UPDATE EXCLUSIVE, moment; index_faults ROW EXCLUSIVE, moment.
 -- Old code: runs beside it.
 
 alter table keyword_index_made

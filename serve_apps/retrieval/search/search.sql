@@ -102,29 +102,32 @@ select id, document_id, score * language_weight(language, %(own)s) as score from
 -- keyword_exact: BM25 over just the chunks that may be searched, with their own statistics; complete. Where they are in
 -- `few` documents, those are looked up and not sought. A chunk's words are read once, and of them those alone are kept
 -- that are asked for: they are given a weight that no word has. Its length is its bytes, which are known without reading
--- it. Robertson and Zaragoza 2009, with the idf of Lucene; a word that the question says twice counts twice, as in the
--- index.
+-- it. Chunks are joined by their version alone, which is of one document: its id is a hash over the document's. With the
+-- document's own, two indexes were read for each. Robertson and Zaragoza 2009, with the idf of Lucene; a word that the
+-- question says twice counts twice, as in the index. Rounded, for chunks of the same words are to score the same in
+-- whatever order they are added up.
 with visible as materialized (
     select c.id, c.document_id, c.language, octet_length(c.search_text)::float8 as length,
            ts_filter(setweight(c.lexemes, 'A', tsvector_to_array(asked_words(%(language)s, %(text)s))), '{a}') as lexemes
     from searchable_documents(%(tenant)s, %(workspace)s, %(type)s, %(file)s, %(from)s, %(to)s, %(documents)s,
                               case when not %(few)s::boolean then %(agent)s::uuid end) d
-    join document_chunks c on c.document_id = d.id and c.version_id = d.version_id
+    join document_chunks c on c.version_id = d.version_id
     where c.tenant_id = %(tenant)s and c.workspace_id = %(workspace)s and c.chunker = %(chunker)s
       and (not %(few)s::boolean or d.id = any((select listed_documents(%(linked)s::uuid, %(most)s::int))::text[]))
 ), facts as materialized (
     select count(*)::float8 as chunks, greatest(avg(length), 1)::float8 as length from visible
 ), found as materialized (
     select v.id, v.document_id, v.language, v.length, word.lexeme, cardinality(word.positions)::float8 as times
-    from visible v, unnest(v.lexemes) word
+    from visible v, unnest(v.lexemes) word where length(v.lexemes) > 0
 ), asked as materialized (
     select lexeme, cardinality(positions)::float8 as said from unnest(asked_words(%(language)s, %(text)s))
 ), words as materialized (
     select lexeme, ln(1 + (max(facts.chunks) - count(*) + 0.5) / (count(*) + 0.5)) as idf
     from found, facts group by lexeme
 )
-select f.id, f.document_id, language_weight(f.language, %(own)s) *
-       sum(a.said * w.idf * f.times * (%(k1)s + 1) / (f.times + %(k1)s * (1 - %(b)s + %(b)s * f.length / facts.length))) as score
+select f.id, f.document_id, language_weight(f.language, %(own)s) * round(1e9 *
+       sum(a.said * w.idf * f.times * (%(k1)s + 1) / (f.times + %(k1)s * (1 - %(b)s + %(b)s * f.length / facts.length)))) / 1e9
+       as score
 from found f join words w using (lexeme) join asked a using (lexeme), facts
 group by f.id, f.document_id, f.language order by score desc, f.id limit %(depth)s;
 
