@@ -13,7 +13,7 @@ from configs.sections import Settings
 
 PGVECTOR_SAFE = (0, 8, 4)  # before: overflow in parallel builds, index damage by vacuum, errors on concurrent inserts
 POSTGRES_OLDEST = 150_000
-# Before, an index writes what it holds in memory as it came, unless these are 0 (timescale/pg_textsearch, pull request 360).
+# Before, an index writes what it holds in memory as it came, unless these are 0 (pg_textsearch's pull request 360).
 TEXTSEARCH_SORTED = (1, 2)
 _WRITES = (
     "select name from pg_settings where setting <> '0'"
@@ -70,7 +70,7 @@ def _index_faults(connection: psycopg.Connection[Any]) -> tuple[bool, dict[str, 
 def extension_findings(
     found: dict[str, str], worn: str | None = None, writes: Sequence[str] = ()
 ) -> Iterable[HealthFinding]:
-    """Of `found`, name to version; `worn`: why the index for BM25 is not asked; `writes`: settings by which it writes."""
+    """Of `found`, name to version; `worn`: why the index for BM25 is not asked; `writes`: what lets it write."""
     vector = found.get("vector")
     if vector is None:
         yield HealthFinding("pgvector", RED, "not installed", "create extension vector; then `aos up`.")
@@ -86,9 +86,9 @@ def extension_findings(
         fix = "Wait: a worker does it, a minute a million chunks; one that fails, once an hour at most."
         yield HealthFinding("keyword search", YELLOW, detail, fix)
     elif writes and _numbered(found["pg_textsearch"]) < TEXTSEARCH_SORTED:
-        detail = f"BM25 by pg_textsearch {found['pg_textsearch']}, which writes words unsorted and may pass over some"
+        detail = f"BM25 by pg_textsearch {found['pg_textsearch']}, which passes over words that it has written unsorted"
         settings = ", ".join(f"{name} = 0" for name in writes)
-        fix = f"pg_textsearch 1.2 or newer; until then set {settings} in postgresql.conf."
+        fix = f"pg_textsearch 1.2 or newer; until then {settings} in postgresql.conf, and a superuser as the owner."
         yield HealthFinding("keyword search", YELLOW, detail, fix)
     else:
         yield HealthFinding("keyword search", GREEN, f"BM25 by pg_textsearch {found['pg_textsearch']}")

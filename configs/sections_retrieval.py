@@ -156,7 +156,7 @@ class SearchSettings(Section):
     spread: float = Field(0.1, ge=0, lt=1)
     fetch: int = Field(100, ge=1)
     exact_scope: int = Field(5_000, ge=0)
-    ef_search: int = Field(120, ge=10, le=1000)
+    ef_search: int = Field(200, ge=10, le=1000)
     k1: float = Field(0.9, gt=0)
     b: float = Field(0.4, ge=0, le=1)
     embed_seconds: float = Field(3, gt=0)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 import redis
 from psycopg.conninfo import conninfo_to_dict
 
+from cluster import doctor_postgres
 from cluster.basics.errors import Unavailable
 from cluster.state.db import embedded
 from cluster.state.db.daemon import close_to_others, make_private
@@ -124,6 +126,34 @@ def test_the_packaged_server_has_vectors_and_bm25(endpoints: embedded.StateEndpo
     assert {("vector",), ("pg_textsearch",)} <= set(names)
     assert preloaded == ("pg_textsearch",)
     assert parallel == ("0",)  # pgvector 0.8.1: parallel HNSW builds can overflow
+
+
+def test_a_server_that_another_version_has_started_gets_the_settings_of_this_one(state: Path) -> None:
+    """`aos up` of a new version hands a running instance over; the doctor tells of a server that is not set so."""
+    settings = load_settings({"AOS_STATE_DIR": str(state)})
+    found = embedded.start_servers(settings)
+    conf = state / "postgres" / "aos.conf"
+    before = conf.read_text()
+    assert "pg_textsearch.bulk_load_threshold = 0\n" in before
+    with psycopg.connect(found.postgres_admin or "", autocommit=True) as connection:
+        connection.execute("create extension pg_textsearch")
+
+        def await_threshold(wanted: str) -> None:
+            for _ in range(100):
+                if connection.execute("show pg_textsearch.bulk_load_threshold").fetchone() == (wanted,):
+                    return
+                time.sleep(0.1)
+            pytest.fail(f"the threshold is not {wanted} after ten seconds")
+
+        conf.write_text(before.replace("pg_textsearch.bulk_load_threshold = 0\n", ""))
+        connection.execute("select pg_reload_conf()")
+        await_threshold("100000")
+        told = {one.part: one for one in doctor_postgres.probe_postgres(settings)}["keyword search"]
+        assert told.colour == "yellow" and "pg_textsearch.bulk_load_threshold = 0 in postgresql.conf" in told.fix
+        assert embedded.start_servers(settings) == found and conf.read_text() == before
+        await_threshold("0")
+    told = {one.part: one for one in doctor_postgres.probe_postgres(settings)}["keyword search"]
+    assert told.colour == "green"
 
 
 def modes(path: Path) -> dict[str, str]:

@@ -69,7 +69,7 @@ BESIDE = {
     "triggers": "select tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal"
     " order by 1, 2",
     "indexes": "select indexrelid::regclass::text, pg_get_indexdef(indexrelid), indisvalid from pg_index join pg_class"
-    " c on c.oid = indexrelid where relnamespace = 'public'::regnamespace and relname <> 'document_chunks_bm25'"
+    " c on c.oid = indexrelid where relnamespace = 'public'::regnamespace and relname !~ '^document_chunks_bm25'"
     " order by 1",
     "partitions": "select inhrelid::regclass::text, inhparent::regclass::text, pg_get_expr(relpartbound, c.oid) from"
     " pg_inherits join pg_class c on c.oid = inhrelid order by 1",

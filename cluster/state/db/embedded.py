@@ -208,7 +208,8 @@ def redis_endpoint(settings: Settings) -> str:
 
 
 def _start_postgres(data: Path, section: PostgresSettings) -> None:
-    if _find_postmaster(data) is None:
+    running = _find_postmaster(data)
+    if running is None:
         programs = postgres_programs()
         refuse_other_major(data, programs)
         data.mkdir(mode=0o700, exist_ok=True)
@@ -225,21 +226,33 @@ def _start_postgres(data: Path, section: PostgresSettings) -> None:
                 conf.write("\ninclude_if_exists = 'aos.conf'\n")
         (data / "postmaster.pid").unlink(missing_ok=True)  # stale: _postmaster found nobody behind it
         sockets = socket_folder(data, POSTGRES_SOCKET)
-        quoted = place if sockets == data else str(sockets).replace("'", "''")
-        memory = memory_limit()
-        cache = shared_buffers(memory) // MIB
-        own = f"shared_buffers = {cache}MB\neffective_cache_size = {4 * cache}MB\n"
-        own += f"aos.graph_memory_mb = {graph_memory(memory) // MIB}\n"
-        own += f"unix_socket_directories = '{quoted}'\n"
-        (data / "aos.conf").write_text(POSTGRES_CONF + own, encoding="utf-8")
-        (data / "aos.conf").chmod(0o644)
+        _write_configuration(data, place)
         make_private(sockets, owner)
         # Stale, too; its process may be a zombie for a while, which Postgres takes for one that runs.
         (sockets / f"{POSTGRES_SOCKET}.lock").unlink(missing_ok=True)
         log = data / "server.log"
         pg_ctl = [f"{programs}/pg_ctl", "-D", place, "-l", f"{place}/{log.name}", "-w", "-t", str(START_SECONDS)]
         run_as(owner, [*pg_ctl, "start"], log, cwd)
+    elif _write_configuration(data, str(data) if owner_of(data) is None else HERE):
+        running.send_signal(signal.SIGHUP)  # another version has started it: what can be changed while it runs is
     _create_database(data, section.database)
+
+
+def _write_configuration(data: Path, place: str) -> bool:
+    """Where `place` is the data folder as the server sees it; true where the file said something else before."""
+    sockets = socket_folder(data, POSTGRES_SOCKET)
+    quoted = place if sockets == data else str(sockets).replace("'", "''")
+    memory = memory_limit()
+    cache = shared_buffers(memory) // MIB
+    own = f"shared_buffers = {cache}MB\neffective_cache_size = {4 * cache}MB\n"
+    own += f"aos.graph_memory_mb = {graph_memory(memory) // MIB}\n"
+    own += f"unix_socket_directories = '{quoted}'\n"
+    conf, wanted = data / "aos.conf", POSTGRES_CONF + own
+    if conf.exists() and conf.read_text(encoding="utf-8") == wanted:
+        return False
+    conf.write_text(wanted, encoding="utf-8")
+    conf.chmod(0o644)
+    return True
 
 
 def shared_buffers(memory: int) -> int:

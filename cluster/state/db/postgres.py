@@ -219,17 +219,24 @@ class Database:
                 raise Unavailable("this Postgres takes no writes", fix="It is a standby, or was made one.") from error
             await connection.commit()
 
-    async def vacuum(self, table: str) -> None:
+    async def vacuum(self, table: str) -> bool:
         """Give the places of a table's rows that have gone back, in its indexes too; it takes as long as it takes.
 
-        Postgres leaves out, with a warning, what this role may not maintain.
+        False where this role may not maintain it, or another session of ours does.
         """
+        key = f"aos.vacuum.{table}"
         async with self._lent() as connection:
-            await connection.execute("set statement_timeout = 0")
+            allowed = "select has_table_privilege(%s, 'maintain') and pg_try_advisory_lock(hashtext(%s)) as ours"
+            row = await (await connection.execute(allowed, (table, key))).fetchone()
+            if row is None or not row["ours"]:
+                return False
             try:
+                await connection.execute("set statement_timeout = 0")
                 await connection.execute(sql.SQL("vacuum (index_cleanup on) {}").format(sql.Identifier(table)))
             finally:
                 await connection.execute("reset statement_timeout")
+                await connection.execute("select pg_advisory_unlock(hashtext(%s))", (key,))
+        return True
 
     @asynccontextmanager
     async def _lent(self) -> AsyncIterator[Connection]:

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,15 +13,29 @@ from cluster.state.db.postgres import Database, load_queries
 log = logging.getLogger(__name__)
 
 _SQL: Final = load_queries(Path(__file__).with_suffix(".sql"))
-# Chunks in memory, of all, at which the index is made anew. Each takes 2.3 KB there, and is looked at by every question
-# that has one of its words: 20,000 of them take 4 ms and 40,000 11 ms (eight words, p50), as long as a whole search.
-_SHARE: Final = 0.2
-LEAST_WAITING, MOST_WAITING = 10_000, 50_000
-# Rows that have gone, of all, at which their places are given back, and chunks in memory with which that is done.
-_GONE: Final = 0.2
-LEAST_GONE, FEW_WAITING = 1_000, 1_000
-_REST: Final = 4  # times as long as the last one took, before another: who writes chunks waits for it
-_TRIES, _PAUSE = 50, 0.2  # seconds; who reads chunks holds the table for as long as that takes
+_TABLE: Final = "document_chunks"
+_TRIES: Final = 3
+_PAUSE: Final = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshLimits:
+    """When the index is made anew, and when places of rows that went are given back.
+
+    Attributes:
+        waiting: share of all chunks that may be in memory, `least_waiting` at least and `most_waiting` at most. Each
+            takes 2.3 KB there, and is looked at by every question that has one of its words: 20,000 take 4 ms and
+            40,000 take 11 (eight words, p50), as long as a whole search.
+        gone: share of all rows that may have gone, `least_gone` at least.
+        few_waiting: chunks in memory with which places are given back: a vacuum writes them.
+    """
+
+    waiting: float = 0.2
+    least_waiting: int = 10_000
+    most_waiting: int = 40_000
+    gone: float = 0.2
+    least_gone: int = 1_000
+    few_waiting: int = 100
 
 
 class KeywordRefresh:
@@ -34,64 +48,64 @@ class KeywordRefresh:
     def __init__(
         self,
         database: Database,
+        limits: RefreshLimits | None = None,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`database` is the application's."""
-        self._database, self._sleep, self._clock = database, sleep, clock
-        self._rested = 0.0  # by the clock: when it may be made again
+        self._database, self._limits, self._sleep = database, limits or RefreshLimits(), sleep
 
     async def refresh(self) -> bool:
         """Make the index anew if it is time; True where another is asked from now on.
 
-        Who writes chunks waits for as long as it takes, 48 s for a million; who asks does not.
+        Who writes chunks waits for as long as it takes, 48 s for a million; who asks goes on. It rests four times as
+        long before the next one.
 
         Raises:
             Unavailable: Postgres cannot be reached, or the table is held by others for too long.
-            psycopg.Error: it cannot be made.
+            psycopg.Error: it cannot be made, or is damaged.
         """
-        state = await self._read_state()
-        if state is None:
+        if not await self._answer("needs_care") or (state := await self._read_state()) is None:
             return False
-        cluttered = state["gone"] >= max(LEAST_GONE, _GONE * state["chunks"])
-        most = min(max(LEAST_WAITING, _SHARE * state["chunks"]), MOST_WAITING)
-        due = state["written"] or state["waiting"] > most or (cluttered and state["waiting"] > FEW_WAITING)
-        taken = due and self._clock() >= self._rested and await self._replace()
-        if cluttered:
-            await self._give_places_back()
-        return taken
+        limits, waiting = self._limits, state["waiting"]
+        cluttered = state["cluttering"] >= max(limits.least_gone, limits.gone * state["chunks"])
+        most = min(max(limits.least_waiting, limits.waiting * state["chunks"]), limits.most_waiting)
+        due = state["written"] or waiting > most or (cluttered and waiting > limits.few_waiting)
+        taken = due and state["rested"] and await self._replace()
+        return (cluttered and await self._give_places_back()) or taken
 
     async def _replace(self) -> bool:
-        begun = self._clock()
         await self._answer("make_spare")
-        taken = False
         for _ in range(_TRIES):
-            try:
-                taken = await self._answer("take_spare")
-                break
-            except Unavailable:
-                await self._sleep(_PAUSE)
-        took = self._clock() - begun
-        self._rested = self._clock() + _REST * took
-        if taken:
-            log.info("the keyword index was made anew beside the one that was asked, in %.1f s", took)
-        return taken
+            taken = await self._answer("take_spare")
+            if taken is not False:
+                if taken:
+                    log.info("the keyword index was made anew beside the one that was asked")
+                return bool(taken)
+            await self._sleep(_PAUSE)
+        raise Unavailable(
+            f"{_TABLE} is held by others: the new keyword index is not asked yet",
+            fix="Wait: once a long query or a dump has ended, a worker tries again.",
+        )
 
-    async def _give_places_back(self) -> None:
-        """A vacuum has the index write what it holds in memory: next to nothing, or the index is made anew for it."""
+    async def _give_places_back(self) -> bool:
+        """True where what was in memory had to be written for it, and another index is asked at once."""
         state = await self._read_state()
-        if state is not None and state["waiting"] <= FEW_WAITING:
-            await self._database.vacuum("document_chunks")
+        if state is None or state["written"] or state["waiting"] > self._limits.few_waiting:
+            return False
+        if await self._database.vacuum(_TABLE):
             async with self._database.transaction() as tx:
-                await tx.run(_SQL["given_back"])
+                await tx.run(_SQL["given_back"], gone=state["gone"])
+        state = await self._read_state()
+        return state is not None and state["written"] and await self._replace()
 
     async def _read_state(self) -> dict[str, Any] | None:
         async with self._database.transaction() as tx:
             return await tx.one(_SQL["state"])
 
-    async def _answer(self, query: str) -> bool:
+    async def _answer(self, query: str) -> bool | None:
         async with self._database.transaction() as tx:
             await tx.run("set local statement_timeout = 0")
             row = await tx.only(_SQL[query])
-        return bool(row["answer"])
+        answer: bool | None = row["answer"]
+        return answer

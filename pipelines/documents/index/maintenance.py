@@ -46,14 +46,14 @@ class IndexMaintenance:
         """`database` is the application's, `owner` the connection string of the schema's owner, where it is known."""
         self._database, self._owner, self._sleep, self._clock = database, owner, sleep, clock
         self._probed: dict[str, tuple[int, float]] = {}  # index to vacuums and when
-        self._words = KeywordRefresh(database, clock=clock)
+        self._words = KeywordRefresh(database, sleep=sleep)
 
     async def keep(self) -> None:
         """Look after them until cancelled; after a failure less and less often."""
         pause = LOOK_SECONDS
         while True:
             await self._sleep(pause)
-            whole = await self.look(self.renew_words, self._words.refresh, self.probe, self.renew_graphs)
+            whole = await self.look(self.renew_words, self.refresh_words, self.probe, self.renew_graphs)
             pause = LOOK_SECONDS if whole else min(2 * pause, LONGEST_PAUSE)
 
     async def look(self, *works: Callable[[], Awaitable[Any]]) -> bool:
@@ -86,6 +86,13 @@ class IndexMaintenance:
         if made:
             log.warning("the keyword index was made anew in %.1f s", self._clock() - begun)
         return made
+
+    async def refresh_words(self) -> None:
+        """Make the BM25 index anew beside the one that is asked, where it is time; see `KeywordRefresh`."""
+        try:
+            await self._words.refresh()
+        except DAMAGED as error:
+            await self._distrust_index("document_chunks_bm25", str(error))
 
     async def probe(self) -> None:
         """Ask the indexes for some of what they hold: those never asked yet, or vacuumed, or not asked for long.

@@ -13,10 +13,11 @@ select asked.name, substring(t.relname from '^embeddings_([0-9]+)$')::int as gen
        t.vacuum_count + t.autovacuum_count as vacuums, coalesce(f.made > now() - interval '1 day', false) as young
 from pg_stat_user_tables t
 join pg_stat_user_indexes i using (relid)
-cross join lateral (select case when i.indexrelname = keyword_index() then 'document_chunks_bm25'
+cross join (select keyword_index() as name offset 0) words
+cross join lateral (select case when i.indexrelname = words.name then 'document_chunks_bm25'
                                 else i.indexrelname end as name) asked
 left join index_faults f on f.name = asked.name
-where (i.indexrelname = keyword_index()
+where (i.indexrelname = words.name
        or t.relname ~ '^embeddings_[0-9]+$' and i.indexrelname = t.relname || '_hnsw')
   and (f.name is null or f.renewed is not null);
 

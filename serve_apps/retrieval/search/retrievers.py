@@ -121,6 +121,9 @@ class ChunkRetriever:
         try:
             (rows,), held = await self._read_with_literals(scope, asked, worded.values, worded)
         except (*GONE, *DAMAGED) as error:
+            live = await self.resolve(scope, query) if isinstance(error, GONE) else None
+            if live is not None and live.bm25 and live.keyword_index != index.keyword_index:
+                return await self.keyword(scope, query, live)  # it was made anew since the question set out
             return await self._without_bm25(scope, query, index, error)
         if await self._is_silent(index, rows):
             return await self.keyword(scope, query, index.wordless)
@@ -149,6 +152,8 @@ class ChunkRetriever:
                 fault = f"it finds {row['answer']:.0%} of what it holds"
         except DAMAGED as error:
             fault = error
+        except GONE:  # it was made anew just now
+            return False
         if fault is not None:
             await self._distrust_index(BM25, fault)
         return fault is not None

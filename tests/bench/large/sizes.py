@@ -19,7 +19,7 @@ union all select 'vectors'' other indexes', pg_indexes_size(format('embeddings_%
     - coalesce(pg_relation_size(to_regclass(format('embeddings_%%s_hnsw', %(generation)s::int))), 0)
 union all select 'chunks', pg_table_size('document_chunks')
 union all select 'chunks'' indexes', pg_indexes_size('document_chunks')
-union all select 'BM25', coalesce(pg_relation_size(to_regclass('document_chunks_bm25')), 0)
+union all select 'BM25', coalesce(pg_relation_size(to_regclass(keyword_index())), 0)
 union all select 'pages, versions, documents', pg_total_relation_size('pages')
     + pg_total_relation_size('document_versions') + pg_total_relation_size('documents')
 """
