@@ -34,7 +34,7 @@ KILL_SECONDS = 5
 
 # A bulk ingestion fills tables in seconds, and until they are analysed they are planned for as if they were empty.
 # pgvector 0.8.1 ships inside: parallel HNSW builds can overflow there (fixed in 0.8.2), so they are off. So does
-# pg_textsearch 1.0: what its index writes from memory is not sorted (fixed in 1.2), so it never does.
+# pg_textsearch 1.0: what its index writes from memory is not sorted (fixed in 1.2), so it is not to write.
 POSTGRES_CONF = """
 listen_addresses = ''
 max_connections = 200
