@@ -148,9 +148,10 @@ async def test_small_tenants_get_all_their_hits_and_hot_queries_use_their_indexe
     assert f"Index Scan using embeddings_{generation}_hnsw" in plan and "Sort" not in plan and "Seq Scan" not in plan
     plan = await explain(pool, small, "keyword_exact", values(small, generation))
     assert "Seq Scan on document_chunks" not in plan
-    for few in (False, True):  # as a tenant among others, and as a reader of whom the documents are listed
-        plan = await explain(pool, big, "keyword_exact", values(big, generation, few=few))
-        assert "document_chunks_document" not in plan, "of a version's chunks the document is known"
+    plan = await explain(pool, big, "keyword_exact", values(big, generation))
+    assert "document_chunks_document" not in plan, "of a version's chunks the document is known"
+    plan = await explain(pool, big, "keyword_exact", values(big, generation, few=True))  # a reader's, which are listed
+    assert "document_chunks_version_id_chunker_chunk_index_key" in plan and "document_chunks_document" not in plan
     plan = await explain(pool, small, "vector_exact", values(small, generation))
     assert "_hnsw" not in plan and "Seq Scan on embeddings" not in plan
     ids = [row[0] for row in admin.execute("select id from document_chunks limit 10")]

@@ -45,7 +45,6 @@ alter table keyword_index_made
     add column name text not null default 'document_chunks_bm25',
     add column parts text, -- on disk, by level, when it was made: with others it has written what it held in memory
     add column spare_parts text, -- of the one beside it
-    add column spare_begun timestamptz,
     add column rests_until timestamptz, -- who writes chunks waits while an index is made
     add column cleared bigint not null default 0; -- rows that had gone from the table when their places were last given back
 update keyword_index_made set parts = '';
@@ -154,7 +153,7 @@ begin
     if asked is null or spare_keyword_index() is not null then return false; end if;
     are := create_keyword_index(case asked when 'document_chunks_bm25_a' then 'document_chunks_bm25_b'
                                            else 'document_chunks_bm25_a' end);
-    update keyword_index_made set spare_parts = are, spare_begun = begun,
+    update keyword_index_made set spare_parts = are,
         rests_until = clock_timestamp() + 4 * (clock_timestamp() - begun);
     return true;
 end $$;

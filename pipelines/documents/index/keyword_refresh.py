@@ -104,8 +104,13 @@ class KeywordRefresh:
             return await tx.one(_SQL["state"])
 
     async def _answer(self, query: str) -> bool | None:
-        async with self._database.transaction() as tx:
-            await tx.run("set local statement_timeout = 0")
-            row = await tx.only(_SQL[query])
-        answer: bool | None = row["answer"]
+        answer: bool | None = await query_answer(self._database, _SQL[query])
         return answer
+
+
+async def query_answer(database: Database, query: str, **values: Any) -> Any:
+    """The `answer` of a query's row, None without one; it takes as long as it takes."""
+    async with database.transaction() as tx:
+        await tx.run("set local statement_timeout = 0")
+        row = await tx.one(query, **values)
+    return row["answer"] if row else None

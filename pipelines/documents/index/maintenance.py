@@ -13,7 +13,7 @@ from psycopg import sql
 from cluster.basics.errors import Transient
 from cluster.state.db.postgres import DAMAGED, Database, load_queries
 from cluster.state.db.primary import connect_primary
-from pipelines.documents.index.keyword_refresh import KeywordRefresh
+from pipelines.documents.index.keyword_refresh import KeywordRefresh, query_answer
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,4 @@ class IndexMaintenance:
         await self._query_answer("distrust", name=name, why=why)
 
     async def _query_answer(self, query: str, /, **values: Any) -> Any:
-        async with self._database.transaction() as tx:
-            await tx.run("set local statement_timeout = 0")
-            row = await tx.one(SQL[query], **values)
-        return row["answer"] if row else None
+        return await query_answer(self._database, SQL[query], **values)

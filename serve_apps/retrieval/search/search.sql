@@ -9,9 +9,10 @@
 -- a chunk each.
 select g.id, g.embedder, g.embedder_fingerprint, g.dimension, g.chunker, w.language, w.stemmers, w.revision as corpus,
        graph_sound(g.id) as graph,
-       keyword_index(), keyword_index_worn() as worn,
+       words.keyword_index, words.keyword_index is null and keyword_index_worn() as worn,
        asked.whole, counted.small, counted.narrow, counted.few
 from workspaces w join generations g on g.id = coalesce(%(generation)s::int, w.generation_id)
+cross join (select keyword_index() offset 0) words
 cross join lateral (
     select %(agent)s::uuid is null
            or exists (select from agents a
